@@ -20,6 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/stats"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 )
 
 func newStatsCommand(p *command.Program) *cli.Command {
@@ -33,7 +34,8 @@ func newStatsCommand(p *command.Program) *cli.Command {
 
 SUGGESTED is, for memory, P99 and a quarter, up to a multiple of 64MiB; for cpus, P99 and a quarter, up to a multiple of
 0.25; for the time, twice P99, up to a minute. Where the limit has ended more than one run in a hundred there is none:
-what they would have used is not known.`,
+what they would have used is not known. No more memory and cpus are suggested than this host has. Cores are those of runs
+of a second or more: what a shorter one used is mostly its start.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			if _, err := command.Args(c, 0, 0); err != nil {
@@ -93,9 +95,16 @@ func runStats(ctx context.Context, w io.Writer, st *stores.Stores, o statsOption
 	return s.table(w)
 }
 
+// hostRules suggest no more than a host has.
+func hostRules(has capacity.Capacity) stats.Rules {
+	rules := stats.DefaultRules()
+	rules.Memory.Most, rules.CPUs.Most = float64(has.Memory), has.CPUs
+	return rules
+}
+
 // gather reads the catalog.
 func gather(ctx context.Context, cat catalog.Catalog, o statsOptions) (statistics, error) {
-	s := statistics{V: 1, Groups: []stats.Group{}, Rules: stats.DefaultRules()}
+	s := statistics{V: 1, Groups: []stats.Group{}, Rules: hostRules(capacity.ReadTotal())}
 	filter, err := o.filter.At(time.Now())
 	if err != nil {
 		return s, err

@@ -16,7 +16,7 @@ type Group struct {
 	Runs  int     `json:"runs"`
 
 	Memory Figure `json:"memory"` // bytes, at the peak
-	CPUs   Figure `json:"cpus"`   // cores: CPU time by wall time
+	CPUs   Figure `json:"cpus"`   // cores: CPU time by wall time, of runs of a second or more
 	Time   Figure `json:"time"`   // milliseconds of wall time
 	// CPUTime is in milliseconds; no limit bounds it.
 	CPUTime Quantiles `json:"cpu_time"`
@@ -42,10 +42,11 @@ type Quantiles struct {
 	Max   float64 `json:"max"`
 }
 
-// Rule makes a limit of a 99th percentile: times Headroom, up to the next multiple of Step.
+// Rule makes a limit of a 99th percentile: times Headroom, up to the next multiple of Step, but at most Most.
 type Rule struct {
 	Headroom float64 `json:"headroom"`
 	Step     float64 `json:"step"`
+	Most     float64 `json:"most,omitempty"` // what the host has; 0 is no bound
 }
 
 // Rules are those of the figures. Time has the most headroom, because other load on the host stretches it.
@@ -57,17 +58,29 @@ type Rules struct {
 
 // DefaultRules returns the rules that suggest limits.
 func DefaultRules() Rules {
-	return Rules{Memory: Rule{1.25, 64 << 20}, CPUs: Rule{1.25, 0.25}, Time: Rule{2, 60_000}}
+	return Rules{
+		Memory: Rule{Headroom: 1.25, Step: 64 << 20}, CPUs: Rule{Headroom: 1.25, Step: 0.25}, Time: Rule{Headroom: 2, Step: 60_000},
+	}
 }
 
 // Limit is the limit for a 99th percentile.
-func (r Rule) Limit(p99 float64) float64 { return math.Ceil(p99*r.Headroom/r.Step) * r.Step }
+func (r Rule) Limit(p99 float64) float64 {
+	limit := math.Ceil(p99*r.Headroom/r.Step) * r.Step
+	if r.Most > 0 {
+		return min(limit, r.Most)
+	}
+	return limit
+}
 
 // Collector collects the usage of runs, some 50 bytes for each.
 type Collector struct {
 	labelled  map[string]*samples
 	unlabeled samples
 }
+
+// coresFrom is the wall time in milliseconds from which a run counts for the cores: that of a shorter one is mostly the start
+// of its programs, and the clock of CPU time is coarse.
+const coresFrom = 1000
 
 // samples are what the runs of a group used and requested, unsorted.
 type samples struct {
@@ -106,7 +119,9 @@ func (s *samples) add(u catalog.Usage) {
 	s.runs++
 	s.memory.used = known(s.memory.used, float64(u.MemoryPeak))
 	s.memory.asked = known(s.memory.asked, float64(u.Memory))
-	s.cpus.used = known(s.cpus.used, float64(u.CPUMS)/float64(u.WallMS))
+	if u.WallMS >= coresFrom {
+		s.cpus.used = known(s.cpus.used, float64(u.CPUMS)/float64(u.WallMS))
+	}
 	s.cpus.asked = known(s.cpus.asked, u.CPUs)
 	s.wall.used = known(s.wall.used, float64(u.WallMS))
 	s.wall.asked = known(s.wall.asked, float64(u.TimeoutMS))

@@ -136,3 +136,27 @@ func TestRule(t *testing.T) {
 		}
 	}
 }
+
+// TestShortRunsHaveNoCores: half a second of two cores is the start of a program.
+func TestShortRunsHaveNoCores(t *testing.T) {
+	var c stats.Collector
+	short := run(1, 10)
+	short.WallMS, short.CPUMS = 999, 1998
+	c.Add(short)
+	if g := c.Groups(stats.DefaultRules())[0]; g.CPUs.Used.Count != 0 || g.CPUs.Suggested != nil || g.Runs != 1 || g.CPUTime.Count != 1 || g.Time.Used.Count != 1 {
+		t.Errorf("%+v", g)
+	}
+	c.Add(run(1, 10))
+	if g := c.Groups(stats.DefaultRules())[0]; g.CPUs.Used.Max != 0.5 || *g.CPUs.Suggested != 0.75 {
+		t.Errorf("%+v", g.CPUs)
+	}
+}
+
+func TestSuggestedIsWhatTheHostHas(t *testing.T) {
+	rule := stats.Rule{Headroom: 1.25, Step: 4, Most: 10}
+	for p99, want := range map[float64]float64{1: 4, 6: 8, 7: 10, 100: 10} {
+		if got := rule.Limit(p99); got != want {
+			t.Errorf("of %g: %g, want %g", p99, got, want)
+		}
+	}
+}

@@ -22,7 +22,14 @@ type Capacity struct {
 // ReadCapacity reads what this process can use: the memory that is free for new programs (MemAvailable, proc_meminfo(5)) and
 // the CPUs that it may use, or the less that its control groups leave.
 func ReadCapacity() Capacity {
-	c := Capacity{Memory: memoryAvailable("/proc/meminfo"), CPUs: float64(runtime.NumCPU())}
+	return usable("MemAvailable:")
+}
+
+// ReadTotal is ReadCapacity with all memory, also what others use now.
+func ReadTotal() Capacity { return usable("MemTotal:") }
+
+func usable(memory string) Capacity {
+	c := Capacity{Memory: memoryOf("/proc/meminfo", memory), CPUs: float64(runtime.NumCPU())}
 	held := outer.Find(os.Getpid()).Held()
 	return c.within(held.Memory, held.CPUs)
 }
@@ -65,8 +72,8 @@ func Fit(jobs int, d room.Demand) (fits int, short string, err error) {
 	return int(most), short, nil
 }
 
-// memoryAvailable is 0 where the kernel has none.
-func memoryAvailable(meminfo string) int64 {
+// memoryOf is a field of meminfo in bytes, 0 where the kernel has none.
+func memoryOf(meminfo, field string) int64 {
 	f, err := os.Open(meminfo)
 	if err != nil {
 		return 0
@@ -74,7 +81,7 @@ func memoryAvailable(meminfo string) int64 {
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		fields := strings.Fields(lines.Text())
-		if len(fields) == 3 && fields[0] == "MemAvailable:" {
+		if len(fields) == 3 && fields[0] == field {
 			kib, err := strconv.ParseInt(fields[1], 10, 64)
 			if err != nil {
 				return 0
