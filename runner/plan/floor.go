@@ -25,9 +25,14 @@ func ParseFloor(s string) (freespace.Floor, error) {
 	return freespace.Floor{}, fmt.Errorf("%q is no free space to keep: write a percentage below 100 such as 5%%, a size such as 2GiB, or 0 for none", s)
 }
 
-// FormatFloor writes what ParseFloor reads.
+// DefaultFloor is the smaller of 5 % and 2 GiB: of a large disk, 5 % is more than runs could fill before they are ended.
+func DefaultFloor() freespace.Floor { return freespace.Floor{Percent: 5, Most: 2 << 30} }
+
+// FormatFloor writes what ParseFloor reads, and for people the bound of a share.
 func FormatFloor(f freespace.Floor) string {
 	switch {
+	case f.Percent > 0 && f.Most > 0:
+		return fmt.Sprintf("%g%% (at most %s)", f.Percent, spec.Size(f.Most))
 	case f.Percent > 0:
 		return strconv.FormatFloat(f.Percent, 'g', -1, 64) + "%"
 	case f.Bytes > 0:

@@ -25,3 +25,9 @@ func TestParseFloor(t *testing.T) {
 		}
 	}
 }
+
+func TestDefaultFloor(t *testing.T) {
+	if got := FormatFloor(DefaultFloor()); got != "5% (at most 2GiB)" {
+		t.Errorf("%q", got)
+	}
+}

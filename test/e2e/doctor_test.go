@@ -298,7 +298,7 @@ func TestDoctorBroken(t *testing.T) {
 			env:    "SCIDEX_OCI_TMP=/mnt",
 			prefix: unshare(mounts, "mount -t tmpfs -o size=4m none /mnt; head -c 4000000 /dev/zero >/mnt/x"),
 			check: func(t *testing.T, _ *harness, r doctorReport) {
-				r.expect(t, "disk.tmp", "fail", "runs are refused while less than 5% is free", "--min-free", "gc")
+				r.expect(t, "disk.tmp", "fail", "runs are refused while less than 5% (at most 2GiB) is free", "--min-free", "gc")
 				r.expectShort(t)
 			},
 		},

@@ -36,7 +36,7 @@ func (g *Global) Flags() []*Flag {
 
 // MinFreeFlag is the flag of MinFree.
 func (g *Global) MinFreeFlag() *Flag {
-	return Given(&g.MinFree, "min-free", "end runs and start none while the file system of /work or of the blobs has less free than `SIZE|PERCENT%`; 0 for no such floor (default: 5%)")
+	return Given(&g.MinFree, "min-free", "end runs and start none while the file system of /work or of the blobs has less free than `SIZE|PERCENT%`; 0 for no such floor (default: the smaller of 5% and 2GiB)")
 }
 
 // Load sets the options of a command line: those of flags, and others, which are no flags of the command and may be keys of

@@ -25,7 +25,7 @@ func ReadPolicy(g *options.Global) (given Policy, err error) {
 // floorOf is the free space to leave where runs write.
 func floorOf(t options.Text) (freespace.Floor, error) {
 	if !t.Given {
-		return freespace.Floor{Percent: 5}, nil
+		return plan.DefaultFloor(), nil
 	}
 	floor, err := plan.ParseFloor(t.Value)
 	if err != nil {

@@ -6,12 +6,15 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // Floor is the minimum free space of a file system: a share of its size, or bytes. The zero Floor is no minimum.
 type Floor struct {
 	Percent float64 `json:"percent,omitempty"`
 	Bytes   int64   `json:"bytes,omitempty"`
+	Most    int64   `json:"most,omitempty"` // bytes, at which the share of a large file system ends; 0 is no such end
 }
 
 // Shortage is a file system with less free than its floor; both in bytes.
@@ -21,9 +24,9 @@ type Shortage struct {
 	Floor int64  `json:"floor"`
 }
 
-// String says what is short, in bytes.
+// String says what is short.
 func (s Shortage) String() string {
-	return fmt.Sprintf("the file system of %s has %d bytes free, below the floor of %d", s.Of, s.Free, s.Floor)
+	return fmt.Sprintf("the file system of %s has %s free, below the floor of %s", s.Of, format.Size(s.Free), format.Size(s.Floor))
 }
 
 // Short returns the shortage on the file system of dir, or nil. A file system that reports no size, as some FUSE ones do,
@@ -55,7 +58,11 @@ func (f Floor) Above(st *unix.Statfs_t) bool { return st.Blocks > 0 && Available
 
 // of returns a file system's floor in bytes.
 func (f Floor) of(st *unix.Statfs_t) int64 {
-	return max(f.Bytes, int64(f.Percent/100*float64(st.Blocks)*float64(st.Bsize)))
+	share := int64(f.Percent / 100 * float64(st.Blocks) * float64(st.Bsize))
+	if f.Most > 0 {
+		share = min(share, f.Most)
+	}
+	return max(f.Bytes, share)
 }
 
 // Available is the space that an ordinary user can take, in bytes.

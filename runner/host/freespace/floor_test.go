@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestFloorShort(t *testing.T) {
@@ -45,6 +47,16 @@ func TestMarkOfTheFloor(t *testing.T) {
 		mark, short, err := Floor{Bytes: 4096}.Look(dir, "here")
 		if err != nil || short != nil || mark.Dir != dir || mark.Low.Bytes != want || mark.Low.Inodes != -1 {
 			t.Errorf("%s: %+v, %v, %v", path, mark, short, err)
+		}
+	}
+}
+
+// TestShareEndsAtMost: of a large file system less than its share is kept.
+func TestShareEndsAtMost(t *testing.T) {
+	for blocks, want := range map[uint64]int64{100: 5 * 4096, 1000: 50 * 4096, 10_000: 60 * 4096} {
+		st := unix.Statfs_t{Blocks: blocks, Bsize: 4096}
+		if got := (Floor{Percent: 5, Most: 60 * 4096}).of(&st); got != want {
+			t.Errorf("of %d blocks: %d, want %d", blocks, got, want)
 		}
 	}
 }
