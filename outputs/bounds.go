@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // The default bounds of a walk.
@@ -56,5 +58,5 @@ func (b Bounds) withDefaults() Bounds {
 // timed ends when the harvest exceeds its time limit; its cause then says so.
 func (b Bounds) timed(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, b.MaxTime, fmt.Errorf(
-		"it took longer than %v, which is what bounds of %d bytes and %d entries give it", b.MaxTime, b.MaxBytes, b.MaxEntries))
+		"it took longer than %v, which is what bounds of %s and %d entries give it", b.MaxTime, format.Size(b.MaxBytes), b.MaxEntries))
 }

@@ -8,6 +8,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // Options of a harvest.
@@ -163,11 +165,11 @@ func (h *harvest) file(name string, path []byte, st *unix.Stat_t) error {
 // returns the contents.
 func (h *harvest) ingest(name string, st *unix.Stat_t) (Entry, []byte, error) {
 	if st.Size > h.bounds.MaxBytes {
-		return Entry{}, nil, refuse(TooLarge, "%d bytes; the bound is %d", st.Size, h.bounds.MaxBytes)
+		return Entry{}, nil, refuse(TooLarge, "%s; the bound is %s", format.Size(st.Size), format.Size(h.bounds.MaxBytes))
 	}
 	if st.Size > h.bounds.MaxBytes-h.totals.Bytes {
-		return Entry{}, nil, refuse(TooLarge, "%d bytes; of the bound of %d bytes in all, %d are left",
-			st.Size, h.bounds.MaxBytes, h.bounds.MaxBytes-h.totals.Bytes)
+		return Entry{}, nil, refuse(TooLarge, "%s; of the bound of %s in all, %s are left",
+			format.Size(st.Size), format.Size(h.bounds.MaxBytes), format.Size(h.bounds.MaxBytes-h.totals.Bytes))
 	}
 	src, err := openSame(h.walk.fd(), name, st, unix.O_RDONLY)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // Stage copies the regular files and directories below src into dst, which must be empty and out of reach of others, with
@@ -93,8 +95,8 @@ func (s *staging) leave(depth int) error {
 
 func (s *staging) file(name string, path []byte, st *unix.Stat_t) error {
 	if st.Size > s.bounds.MaxBytes-s.bytes {
-		return refuse(TooLarge, "%d bytes; of the bound of %d bytes in all, %d are left",
-			st.Size, s.bounds.MaxBytes, s.bounds.MaxBytes-s.bytes)
+		return refuse(TooLarge, "%s; of the bound of %s in all, %s are left",
+			format.Size(st.Size), format.Size(s.bounds.MaxBytes), format.Size(s.bounds.MaxBytes-s.bytes))
 	}
 	src, err := openSame(s.walk.fd(), name, st, unix.O_RDONLY)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // usrDirs are top-level directories that a merged /usr makes links; lib32 and libx32 are Debian's.
@@ -189,7 +191,7 @@ func addEtcFiles(tree *Tree, root string) error {
 			return err
 		}
 		if !info.Mode().IsRegular() || info.Size() > maxCopy {
-			return fmt.Errorf("%s is no regular file of at most %d bytes", source, maxCopy)
+			return fmt.Errorf("%s is no regular file of at most %s", source, format.Size(maxCopy))
 		}
 		data, err := os.ReadFile(source)
 		if err != nil {

@@ -11,6 +11,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // Errors for a Writer's caller.
@@ -131,7 +133,7 @@ func (w *Writer) room() error {
 	}
 	free, need := uint64(st.Bsize)*st.Bavail, uint64(w.desc.Size-w.offset)
 	if need > free {
-		return fmt.Errorf("%d bytes are to come and %d are free in %s: %w", need, free, w.layout.dir, unix.ENOSPC)
+		return fmt.Errorf("%s are to come and %s are free in %s: %w", format.Size(int64(need)), format.Size(int64(free)), w.layout.dir, unix.ENOSPC)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/shortage"
 )
@@ -35,7 +36,7 @@ func compare(asked Limits, got Effective) error {
 	page := int64(os.Getpagesize())
 	switch {
 	case got.Memory > asked.Memory || got.Memory <= asked.Memory-page:
-		return fmt.Errorf("asked for a memory limit of %d bytes, the kernel says %d", asked.Memory, got.Memory)
+		return fmt.Errorf("asked for a memory limit of %s, the kernel says %s (%d and %d bytes)", format.Size(asked.Memory), format.Size(got.Memory), asked.Memory, got.Memory)
 	case got.Pids != asked.Pids:
 		return fmt.Errorf("asked for a limit of %d processes, the kernel says %d", asked.Pids, got.Pids)
 	case got.CPUs-asked.CPUs > 1e-4 || asked.CPUs-got.CPUs > 1e-4:

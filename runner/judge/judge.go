@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -134,16 +135,16 @@ func (e Ending) outOfMemory() string {
 	if e.Evidence.OOMLimit != nil {
 		limit = *e.Evidence.OOMLimit
 	}
-	own := fmt.Sprintf("the run's own limit of %d bytes", e.Memory)
+	own := fmt.Sprintf("the run's own limit of %s", format.Size(e.Memory))
 	at := "no limit that can be told: the host had no memory left, or a control group around the run"
 	switch limit.By {
 	case result.OOMOwn:
-		return fmt.Sprintf("out of memory: the kernel killed at the limit of %d bytes (%s)", limit.Bytes, e.memoryFigures())
+		return fmt.Sprintf("out of memory: the kernel killed at the limit of %s (%s)", format.Size(limit.Bytes), e.memoryFigures())
 	case result.OOMEither:
 		return fmt.Sprintf("out of memory: the kernel killed at %s or at that of a control group around it, which cgroup v1 does not tell (%s)",
 			own, e.memoryFigures())
 	case result.OOMOuter:
-		at = fmt.Sprintf("the limit of %d bytes of a control group around the run", limit.Bytes)
+		at = fmt.Sprintf("the limit of %s of a control group around the run", format.Size(limit.Bytes))
 	}
 	if !e.Outer {
 		at += "; " + own + " was not reached"
@@ -158,7 +159,7 @@ func (e Ending) memoryFigures() string {
 	if e.Outer || e.Usage.MemoryPeakBytes == 0 {
 		return counted
 	}
-	return fmt.Sprintf("peak %d bytes, %s", e.Usage.MemoryPeakBytes, counted)
+	return fmt.Sprintf("peak %s, %s", format.Size(e.Usage.MemoryPeakBytes), counted)
 }
 
 // outOfPids names whose limit it was: a group that had fewer processes at its peak has not reached its own.

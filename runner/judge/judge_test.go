@@ -107,12 +107,12 @@ func TestOutOfMemorySays(t *testing.T) {
 		has     []string
 		without []string
 	}{
-		"its own":          {&result.OOMLimit{By: result.OOMOwn, Bytes: 4096}, false, 4096, []string{"at the limit of 4096 bytes", "peak 4096 bytes", "oom_kill 3"}, []string{"around", "5000"}},
-		"its own, no peak": {&result.OOMLimit{By: result.OOMOwn, Bytes: 4096}, false, 0, []string{"at the limit of 4096 bytes", "(oom_kill 3)"}, []string{"peak"}},
-		"one around it":    {&result.OOMLimit{By: result.OOMOuter, Bytes: 2048}, false, 2000, []string{"2048 bytes of a control group around the run", "own limit of 5000 bytes was not reached", "peak 2000"}, nil},
-		"outer":            {&result.OOMLimit{By: result.OOMOuter, Bytes: 2048}, true, 2000, []string{"2048 bytes of a control group around the run", "(oom_kill 3)"}, []string{"own limit", "peak"}},
-		"either":           {&result.OOMLimit{By: result.OOMEither}, false, 5000, []string{"own limit of 5000 bytes or at that of a control group around it", "peak 5000"}, []string{"not reached"}},
-		"nobody's":         {&result.OOMLimit{By: result.OOMUnknown}, false, 10, []string{"the host had no memory left", "own limit of 5000 bytes was not reached"}, nil},
+		"its own":          {&result.OOMLimit{By: result.OOMOwn, Bytes: 4096}, false, 4096, []string{"at the limit of 4KiB", "peak 4KiB", "oom_kill 3"}, []string{"around", "5000"}},
+		"its own, no peak": {&result.OOMLimit{By: result.OOMOwn, Bytes: 4096}, false, 0, []string{"at the limit of 4KiB", "(oom_kill 3)"}, []string{"peak"}},
+		"one around it":    {&result.OOMLimit{By: result.OOMOuter, Bytes: 2048}, false, 2000, []string{"2KiB of a control group around the run", "own limit of 4.883KiB was not reached", "peak 1.953KiB"}, nil},
+		"outer":            {&result.OOMLimit{By: result.OOMOuter, Bytes: 2048}, true, 2000, []string{"2KiB of a control group around the run", "(oom_kill 3)"}, []string{"own limit", "peak"}},
+		"either":           {&result.OOMLimit{By: result.OOMEither}, false, 5000, []string{"own limit of 4.883KiB or at that of a control group around it", "peak 4.883KiB"}, []string{"not reached"}},
+		"nobody's":         {&result.OOMLimit{By: result.OOMUnknown}, false, 10, []string{"the host had no memory left", "own limit of 4.883KiB was not reached"}, nil},
 		"not told":         {nil, true, 10, []string{"no limit that can be told"}, []string{"5000"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -15,11 +16,11 @@ func (e Ending) outOfSpace() (Outcome, bool) {
 		v.Reason = result.ReasonHostFull
 		v.Message = e.Exit.HostFull.String() + " (--min-free): the analysis was ended"
 	case full != nil && full.Bytes > e.Bound.Bytes:
-		v.Message = fmt.Sprintf("/work is full: %d bytes were seen in it, its bound is %d (--work-size)", full.Bytes, e.Bound.Bytes)
+		v.Message = fmt.Sprintf("/work is full: %s were seen in it, its bound is %s (--work-size)", format.Size(full.Bytes), format.Size(e.Bound.Bytes))
 	case full != nil:
 		v.Message = fmt.Sprintf("/work is full: %d names were seen in it, its bound is %d (--work-files)", full.Files, e.Bound.Files)
 	case e.Exit.NoSpace && !e.succeeded():
-		v.Message = fmt.Sprintf("/work is full: its tmpfs of %d bytes and %d names has no space left (--work-size, --work-files)", e.Bound.Bytes, e.Bound.Files)
+		v.Message = fmt.Sprintf("/work is full: its tmpfs of %s and %d names has no space left (--work-size, --work-files)", format.Size(e.Bound.Bytes), e.Bound.Files)
 	default:
 		return v, false
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -64,7 +65,7 @@ func shown(value json.RawMessage) string {
 	case value == nil:
 		return "not given"
 	case len(value) > shownMax:
-		return fmt.Sprintf("%.*s... (%d bytes)", shownMax, value, len(value))
+		return fmt.Sprintf("%.*s... (%s)", shownMax, value, format.Size(int64(len(value))))
 	}
 	return string(value)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -89,7 +90,7 @@ const maxQueued = 4 << 20
 
 func checkSize(raw json.RawMessage) error {
 	if len(raw) > maxQueued {
-		return fmt.Errorf("the request has %d bytes, and the queue takes at most %d; what is larger is data and belongs into an input", len(raw), maxQueued)
+		return fmt.Errorf("the request has %s, and the queue takes at most %s; what is larger is data and belongs into an input", format.Size(int64(len(raw))), format.Size(maxQueued))
 	}
 	return nil
 }

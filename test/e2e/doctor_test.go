@@ -167,7 +167,7 @@ func TestDoctorByDefault(t *testing.T) {
 	}
 	if theHost.cgroup {
 		road := map[string]string{"v1": "cgroup.v1.", "systemd": "cgroup.v2.systemd.", "delegated": "cgroup.v2.delegated."}[r.Summary.Limits]
-		r.expect(t, road+"memory", "ok", "2147483648")
+		r.expect(t, road+"memory", "ok", "2GiB")
 		r.expect(t, road+"pids", "ok", "100")
 		return
 	}

@@ -169,7 +169,7 @@ func treeOfDepths(*testing.T, *harness, result) tree {
 }
 
 func treeOfHoles(*testing.T, *harness, result) tree {
-	eight := refusedAs("too_large", "8796093022208 bytes; the bound is 8796091973632")
+	eight := refusedAs("too_large", "8TiB; the bound is 8TiB")
 	zeros := strings.Repeat("\x00", 16<<20)
 	return tree{"eight": eight, "eight-too": eight, "hole": ofText(zeros), "end": ofText(zeros[3:] + "end")}
 }

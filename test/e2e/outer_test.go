@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // ownGroup finds the control group that this process is in by looking into all of them.
@@ -96,8 +98,12 @@ func (r result) expectTold(t *testing.T, groups map[string]string) {
 		if got != want {
 			t.Errorf("the result says %+v, the kernel %+v", got, want)
 		}
+		asked := got.Asked
+		if bytes, err := strconv.ParseInt(asked, 10, 64); err == nil && limit == "memory" {
+			asked = format.Size(bytes)
+		}
 		warned := slices.ContainsFunc(r.Warnings, func(w string) bool {
-			return strings.HasPrefix(w, "outer: nothing holds the limit of "+got.Asked+" ")
+			return strings.HasPrefix(w, "outer: nothing holds the limit of "+asked+" ")
 		})
 		if warned != (want.By == "none") {
 			t.Errorf("%s is held by %s, warnings %q", limit, got.By, r.Warnings)
@@ -218,7 +224,7 @@ func TestOuterGroup(t *testing.T) {
 	if got := r.enforcement("memory"); got != (enforcement{"memory", "104857600", "201326592", "outer"}) {
 		t.Errorf("%+v", got)
 	}
-	if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "more than the 104857600 asked for") }) {
+	if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "more than the 100MiB asked for") }) {
 		t.Errorf("a limit larger than what was asked for: %q", r.Warnings)
 	}
 	if r.Evidence.ThrottledMS == 0 || r.Evidence.OOMKills != 0 || r.Evidence.PidsDenied != 0 {
@@ -226,7 +232,7 @@ func TestOuterGroup(t *testing.T) {
 	}
 
 	b.set("cpu", "cpu.cfs_quota_us", "50000")
-	const message = "out of memory: the kernel killed at the limit of 201326592 bytes of a control group around the run (oom_kill 1)"
+	const message = "out of memory: the kernel killed at the limit of 192MiB of a control group around the run (oom_kill 1)"
 	r = start(shell("echo x >x.txt; exec " + hog)...)
 	r.expect(t, "failed", "out_of_memory", 137)
 	if r.Message != message || r.Evidence.OOMKills != 1 || r.Evidence.OOMLimit.By != "outer" || r.Evidence.OOMLimit.Bytes != 192<<20 {
@@ -312,8 +318,8 @@ func TestWhoseMemoryRanOut(t *testing.T) {
 	needBox(t)
 	h, b := newHarness(t), newBox(t)
 	for _, c := range []struct{ memory, by, says string }{
-		{"400MiB", "outer", "at the limit of 201326592 bytes of a control group around the run; the run's own limit of 419430400 bytes was not reached (peak "},
-		{"64MiB", "cgroup", "at the limit of 67108864 bytes (peak 67108864 bytes, oom_kill 1)"},
+		{"400MiB", "outer", "at the limit of 192MiB of a control group around the run; the run's own limit of 400MiB was not reached (peak "},
+		{"64MiB", "cgroup", "at the limit of 64MiB (peak 64MiB, oom_kill 1)"},
 	} {
 		r := b.start(h, append([]string{"--id", h.newID(), "--limits=enforce", "--cpus=0.3", "--pids=50", "--memory=" + c.memory}, shell("exec "+hog)...)...)
 		r.expect(t, "failed", "out_of_memory", 137)

@@ -9,6 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -49,7 +50,7 @@ func (s Stores) logs(ctx context.Context, logs result.Logs) (all []crate.File, e
 		err = errors.Join(err, failed)
 		f := crate.File{Path: []byte(one.name + ".txt"), Description: "What the analysis wrote to " + one.name + ".", Size: size, SHA256: one.log.SHA256, MediaType: "text/plain"}
 		if one.log.Truncated {
-			f.Description += fmt.Sprintf(" Not all of it was kept: it wrote %d bytes.", one.log.Bytes)
+			f.Description += fmt.Sprintf(" Not all of it was kept: it wrote %s.", format.Size(one.log.Bytes))
 		}
 		all = append(all, f)
 	}

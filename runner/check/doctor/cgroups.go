@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
@@ -139,7 +140,7 @@ func (e *examination) controllers(prefix string, parent *cgroup.Parent, got cgro
 	for _, controller := range controllers {
 		f := Finding{Code: prefix + controller, Status: OK, Means: "the limit holds for all processes of a run together"}
 		f.Seen = "set and read back: " + map[string]string{
-			"memory": fmt.Sprintf("%d bytes", got.Memory), "pids": fmt.Sprintf("%d processes", got.Pids), "cpu": fmt.Sprintf("%g CPUs", got.CPUs),
+			"memory": format.Size(got.Memory), "pids": fmt.Sprintf("%d processes", got.Pids), "cpu": fmt.Sprintf("%g CPUs", got.CPUs),
 		}[controller]
 		switch {
 		case err != nil && blamed != "" && blamed != controller:

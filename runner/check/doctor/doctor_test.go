@@ -266,7 +266,7 @@ func TestControllers(t *testing.T) {
 	}
 	e = &examination{}
 	e.controllers(groupsV1, &cgroup.Parent{Version: 1}, cgroup.Effective{Memory: 5, Pids: 6}, nil)
-	check(t, e.report.of(groupsV1+"memory"), OK, "5 bytes")
+	check(t, e.report.of(groupsV1+"memory"), OK, "5B")
 	check(t, e.report.of(groupsV1+"cpu"), Warn, "not delegated", "mount -t cgroup -o cpu cgroup")
 }
 

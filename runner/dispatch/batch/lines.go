@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // maxLine bounds a line in bytes: that of a manifest, with room for its end.
@@ -39,7 +41,7 @@ func (r *Reader) Next() (Line, error) {
 		}
 		r.number++
 		if !whole {
-			return Line{Number: r.number, Err: fmt.Errorf("%s:%d: the line has more than %d bytes; what is so large belongs into an input", r.name, r.number, maxLine-2)}, nil
+			return Line{Number: r.number, Err: fmt.Errorf("%s:%d: the line has more than %s; what is so large belongs into an input", r.name, r.number, format.Size(maxLine-2))}, nil
 		}
 		if r.number == 1 {
 			text = bytes.TrimPrefix(text, mark)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/outer"
@@ -82,11 +83,14 @@ func outerWarnings(a spec.Analysis, held outer.Held) []string {
 		asked, held float64
 		unit        string
 	}{
-		{"memory", float64(a.Memory), float64(held.Memory), "bytes of memory"},
+		{"memory", float64(a.Memory), float64(held.Memory), "of memory"},
 		{"cpus", a.CPUs, held.CPUs, "CPUs"},
 		{"pids", float64(a.Pids), float64(held.Pids), "processes"},
 	} {
 		asked, effective := plainNumber(l.asked), plainNumber(l.held)
+		if l.limit == "memory" {
+			asked, effective = format.Size(int64(a.Memory)), format.Size(held.Memory)
+		}
 		switch {
 		case l.held == 0 && held.Why[l.limit] != nil:
 			warnings = append(warnings, fmt.Sprintf("outer: nothing is known to hold the limit of %s %s: %v", asked, l.unit, held.Why[l.limit]))

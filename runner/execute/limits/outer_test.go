@@ -27,9 +27,9 @@ func TestOuterEnforced(t *testing.T) {
 		warnings []string
 	}{
 		"held":            {held(1<<30, 50, 1.5), [3]string{"1073741824 outer", "1.5 outer", "50 outer"}, nil},
-		"looser":          {held(8<<30, 38000, 3), [3]string{"8589934592 outer", "3 outer", "38000 outer"}, []string{"allow 8589934592 bytes of memory, more than the 4294967296 asked for", "allow 3 CPUs", "allow 38000 processes"}},
-		"nothing":         {held(0, 0, 0), [3]string{" none", " none", " none"}, []string{"nothing holds the limit of 4294967296 bytes", "of 2 CPUs", "of 50 processes"}},
-		"not readable":    {unread, [3]string{" none", " none", " none"}, []string{"4294967296 bytes of memory: it is dark", "of 2 CPUs", "of 50 processes"}},
+		"looser":          {held(8<<30, 38000, 3), [3]string{"8589934592 outer", "3 outer", "38000 outer"}, []string{"allow 8GiB of memory, more than the 4GiB asked for", "allow 3 CPUs", "allow 38000 processes"}},
+		"nothing":         {held(0, 0, 0), [3]string{" none", " none", " none"}, []string{"nothing holds the limit of 4GiB of memory", "of 2 CPUs", "of 50 processes"}},
+		"not readable":    {unread, [3]string{" none", " none", " none"}, []string{"4GiB of memory: it is dark", "of 2 CPUs", "of 50 processes"}},
 		"with swap":       {swapping, [3]string{"1073741824 outer", "2 outer", "50 outer"}, []string{"does not hold swap"}},
 		"by a set of CPU": {set, [3]string{"1073741824 outer", "1 outer", "50 outer"}, []string{"cpuset"}},
 	} {

@@ -56,14 +56,14 @@ func TestOuterScope(t *testing.T) {
 					t.Errorf("%s: %+v", limit, r.Enforced)
 				}
 			}
-			if said := strings.Join(r.Warnings, "\n"); !strings.Contains(said, "100663296 bytes of memory, more than the 67108864 asked for") {
+			if said := strings.Join(r.Warnings, "\n"); !strings.Contains(said, "96MiB of memory, more than the 64MiB asked for") {
 				t.Errorf("warnings %q", r.Warnings)
 			}
 
 			outer := []string{"--limits=outer", "--"}
 			r = p.within(nil, append(outer, "python3", "-c", hog)...)
 			r.expect(t, "failed", "out_of_memory")
-			if r.Message != "out of memory: the kernel killed at the limit of 100663296 bytes of a control group around the run (oom_kill 1)" {
+			if r.Message != "out of memory: the kernel killed at the limit of 96MiB of a control group around the run (oom_kill 1)" {
 				t.Errorf("%q, %+v, warnings %q", r.Message, r.Evidence, r.Warnings)
 			}
 			if name == "root" {
@@ -87,8 +87,8 @@ func TestOuterScope(t *testing.T) {
 // TestWhoseMemory ends runs that have a group of their own by the limit around it, and by their own.
 func TestWhoseMemory(t *testing.T) {
 	for memory, want := range map[string]string{
-		"200MiB": "at the limit of 100663296 bytes of a control group around the run; the run's own limit of 209715200 bytes was not reached (",
-		"48MiB":  "out of memory: the kernel killed at the limit of 50331648 bytes (",
+		"200MiB": "at the limit of 96MiB of a control group around the run; the run's own limit of 200MiB was not reached (",
+		"48MiB":  "out of memory: the kernel killed at the limit of 48MiB (",
 	} {
 		r := as(t, "ada").within([]string{"--scope", "--property=Delegate=yes"}, "--pids=50", "--memory="+memory, "--", "python3", "-c", hog)
 		r.expect(t, "failed", "out_of_memory")
