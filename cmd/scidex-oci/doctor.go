@@ -17,14 +17,15 @@ import (
 
 func newDoctorCommand(p *command.Program) *cli.Command {
 	o := runflags.NewOptions(p)
+	var all bool
 	return &cli.Command{
 		Name:      "doctor",
 		Usage:     "find out whether runs work on this host, and what cures it where not",
-		UsageText: "scidex-oci doctor [--json] [flags of run]",
+		UsageText: "scidex-oci doctor [-v] [--json] [flags of run]",
 		Description: `Tries everything that a run needs, by doing it: namespaces, id maps, mounts, overlays, seccomp, control
 groups, disk, catalog, and at last a real run, on a root that is thrown away. Nothing is left of it, and
-nothing gets into your catalog. Prints a line for each probe and, where something is missing, what that
-means for runs, and a sentence and a command that cure it.
+nothing gets into your catalog. Prints whether runs work, then each probe that fails or warns: what that
+means for runs, and a sentence and a command that cure it. -v prints the probes that are well, too.
 
 Without flags it is about runs with the defaults, those of the environment and the config file among them.
 
@@ -32,20 +33,22 @@ Results: ok; warn, runs work and have less; FAIL; skipped, something before it f
 
 Exit codes: 0 a run with these flags works, 1 it does not, 125 bad flags, 129, 130, 131 and 143 stopped by
 SIGHUP, SIGINT, SIGQUIT or SIGTERM.`,
-		Flags: options.List(append(confiningFlags(p, o), options.Bool(&o.JSON, "json", "print the report as one JSON object"))...),
+		Flags: options.List(append(confiningFlags(p, o),
+			options.Bool(&o.JSON, "json", "print the report as one JSON object"),
+			options.Bool(&all, "verbose", "also print what is well", "v"))...),
 		Action: func(c *cli.Context) error {
 			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return runDoctor(c, p, o)
+			if err := p.Load(c, o.Flags(p.Options)...); err != nil {
+				return err
+			}
+			return runDoctor(c, p, o, all)
 		},
 	}
 }
 
-func runDoctor(c *cli.Context, p *command.Program, o *options.Run) error {
-	if err := p.Load(c, o.Flags(p.Options)...); err != nil {
-		return err
-	}
+func runDoctor(c *cli.Context, p *command.Program, o *options.Run, all bool) error {
 	k := runflags.NewParser(p, c, o)
 	k.Words = []string{"true"} // what will be run
 	wanted, err := k.Options()
@@ -63,7 +66,13 @@ func runDoctor(c *cli.Context, p *command.Program, o *options.Run) error {
 		return err
 	}
 	how.Analysis, how.NoAudit = wanted.Analysis, wanted.NoAudit
-	return examine(c.Context, p, how, wanted.JSON)
+	return examine(c.Context, p, how, func(report doctor.Report) error {
+		if wanted.JSON {
+			return screen.WriteJSON(p.Stdout, report)
+		}
+		newReportPrinter(p).doctor(report, all)
+		return nil
+	})
 }
 
 // examination is how doctor gets the caller's catalog, and one of its own.
@@ -94,8 +103,8 @@ func throwAway(p *command.Program, s stores.Settings, given stores.Policy) func(
 	}
 }
 
-// examine prints the report.
-func examine(ctx context.Context, p *command.Program, how doctor.Options, asJSON bool) error {
+// examine makes a report and shows it.
+func examine(ctx context.Context, p *command.Program, how doctor.Options, show func(doctor.Report) error) error {
 	stop, done := command.StopSignals()
 	defer done()
 	how.Stop = stop
@@ -103,10 +112,5 @@ func examine(ctx context.Context, p *command.Program, how doctor.Options, asJSON
 	if err != nil {
 		return stoppedStatus(p.Stderr, err, "nothing is known")
 	}
-	if asJSON {
-		err = screen.WriteJSON(p.Stdout, report)
-	} else {
-		newReportPrinter(p).doctor(report)
-	}
-	return cmp.Or(err, reportStatus(report.Works))
+	return cmp.Or(show(report), reportStatus(report.Works))
 }

@@ -2,19 +2,42 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 )
 
-// doctor prints the report of doctor.
-func (r reportPrinter) doctor(report doctor.Report) {
-	for _, f := range report.Findings {
-		r.finding(f)
-	}
+// doctor prints the verdict, then what fails, then what is missing, and what is well only if all is asked for.
+func (r reportPrinter) doctor(report doctor.Report, all bool) {
 	s := report.Summary
 	fmt.Fprintln(r.w, r.verdict(report.Works, screen.Escape(s.Run)))
 	fmt.Fprintf(r.w, "limits: %s; ids: %s; unix sockets in bound directories: %s\n", limitsBy[s.Limits], idsOf(s), walls[s.SocketWall])
+	r.findings(report, doctor.Fail)
+	r.findings(report, doctor.Warn)
+	if all {
+		r.findings(report, doctor.OK, doctor.Skipped)
+	} else if well := count(report, doctor.OK); well > 0 {
+		fmt.Fprintf(r.w, "%s well; -v prints them too\n", screen.Count(well, "probe"))
+	}
+}
+
+// findings prints those of some statuses in the order of the report.
+func (r reportPrinter) findings(report doctor.Report, statuses ...doctor.Status) {
+	for _, f := range report.Findings {
+		if slices.Contains(statuses, f.Status) {
+			r.finding(f)
+		}
+	}
+}
+
+func count(report doctor.Report, status doctor.Status) (n int) {
+	for _, f := range report.Findings {
+		if f.Status == status {
+			n++
+		}
+	}
+	return n
 }
 
 // codeWidth is the width of the longest code that is commonly shown.

@@ -214,8 +214,12 @@ func TestDoctorLeavesTheCatalogAlone(t *testing.T) {
 // TestDoctorForAPerson wants the lines in place of an object.
 func TestDoctorForAPerson(t *testing.T) {
 	h := newHarness(t)
-	out := h.mustRun("doctor", "--limits=best-effort")
-	for _, line := range []string{"\nok       mount.overlay ", "\nok       run.true ", "\nrun works with the defaults\nlimits: "} {
+	short := h.mustRun("doctor", "--limits=best-effort").stdout
+	if !strings.HasPrefix(short, "run works with the defaults\nlimits: ") || strings.Contains(short, "\nok ") || !strings.Contains(short, " well; -v prints them too\n") {
+		t.Errorf("without -v:\n%s", short)
+	}
+	out := h.mustRun("doctor", "-v", "--limits=best-effort")
+	for _, line := range []string{"\nok       mount.overlay ", "\nok       run.true "} {
 		if !strings.Contains(out.stdout, line) {
 			t.Errorf("no %q in\n%s", line, out.stdout)
 		}
