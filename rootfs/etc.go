@@ -18,6 +18,8 @@ func madeUp(uid uint32) []File {
 		file("nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\nprotocols: files\n"),
 		file("resolv.conf", ""),
 		file("timezone", "Etc/UTC\n"),
+		// MATPLOTLIBRC (spec). Without a fixed salt the ids in an SVG of matplotlib are random.
+		file("scidex-matplotlibrc", "svg.hashsalt: scidex\n"),
 	}
 }
 

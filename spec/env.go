@@ -44,6 +44,9 @@ func Environment(a Analysis, place Placement) (map[string]string, error) {
 		env["SCIDEX_RNG_SEED"] = "0"
 	}
 	runtimeEnv(env, place)
+	if _, own := a.Env["MPLCONFIGDIR"]; own { // its matplotlibrc would come after ours
+		delete(env, "MATPLOTLIBRC")
+	}
 	maps.Copy(env, a.Env)
 	for _, name := range a.Secrets {
 		value, ok := place.Secrets[name]
@@ -94,6 +97,7 @@ func baseEnv() map[string]string {
 		"PYTHONUNBUFFERED":  "1", // output before a kill is in the log
 		"SOURCE_DATE_EPOCH": "315532800",
 
+		"MATPLOTLIBRC":    "/etc/scidex-matplotlibrc", // of rootfs; a matplotlibrc in /work comes first
 		"MPLCONFIGDIR":    homeDir + "/.config/matplotlib",
 		"NUMBA_CACHE_DIR": homeDir + "/.cache/numba",
 		"XDG_CACHE_HOME":  homeDir + "/.cache",

@@ -143,7 +143,7 @@ func TestOCIEnv(t *testing.T) {
 	for name, want := range map[string]string{
 		"TZ": "Europe/Oslo", "MODE": "fast", "API_KEY": "s3cret", "HOME": "/work", "OMP_NUM_THREADS": "2", "PYTHON_CPU_COUNT": "2",
 		"SCIDEX_ANALYSIS_ID": "penguins", "SCIDEX_WORK_DIR": "/work", "SCIDEX_DATA_DIR": "/data", "SOURCE_DATE_EPOCH": "315532800",
-		"PYTHONHASHSEED": "0", "USER": "analysis", "TMPDIR": "/tmp", "MPLCONFIGDIR": "/home/analysis/.config/matplotlib",
+		"PYTHONHASHSEED": "0", "USER": "analysis", "TMPDIR": "/tmp", "MATPLOTLIBRC": "/etc/scidex-matplotlibrc", "MPLCONFIGDIR": "/home/analysis/.config/matplotlib",
 	} {
 		if got[name] != want {
 			t.Errorf("%s = %q; want %q", name, got[name], want)
@@ -298,6 +298,16 @@ func TestOCIRefuses(t *testing.T) {
 			t.Errorf("%s: %v; want %q", name, err, c.want)
 		} else if strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: the message shows the secret: %v", name, err)
+		}
+	}
+}
+
+// TestOwnMatplotlibDirectory: who sets a configuration directory gets the matplotlibrc in it.
+func TestOwnMatplotlibDirectory(t *testing.T) {
+	for name, want := range map[string]string{"MPLCONFIGDIR": "", "MATPLOTLIBRC": "/data/rc", "OTHER": "/etc/scidex-matplotlibrc"} {
+		env, err := Environment(Analysis{Env: map[string]string{name: "/data/rc"}}, Placement{})
+		if err != nil || env["MATPLOTLIBRC"] != want {
+			t.Errorf("with %s: %q, %v, want %q", name, env["MATPLOTLIBRC"], err, want)
 		}
 	}
 }

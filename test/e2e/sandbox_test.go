@@ -21,7 +21,7 @@ func TestEnvironment(t *testing.T) {
 		"GIVEN": "a=b", "WANTED": "from outside", "TOKEN": "hidden",
 		"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/home/analysis", "USER": "analysis", "LOGNAME": "analysis",
 		"TMPDIR": "/tmp", "TZ": "UTC", "LANG": "C.UTF-8",
-		"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "SOURCE_DATE_EPOCH": "315532800",
+		"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "SOURCE_DATE_EPOCH": "315532800", "MATPLOTLIBRC": "/etc/scidex-matplotlibrc",
 		"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "2", "NUMEXPR_NUM_THREADS": "2",
 		"PYTHON_CPU_COUNT":   "2",
 		"SCIDEX_ANALYSIS_ID": r.ID, "SCIDEX_WORK_DIR": "/work", "SCIDEX_DATA_DIR": "/data",

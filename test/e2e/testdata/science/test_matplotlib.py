@@ -28,9 +28,9 @@ print(plt.get_backend())
 
 
 class Pictures(unittest.TestCase):
-    def plot(self, name):
+    def plot(self, name, environment=ENVIRONMENT, cwd=None):
         command = [sys.executable, "-c", PLOT, name]
-        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
+        done = subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "agg\n", ""))
         return Path(name)
 
@@ -43,6 +43,22 @@ class Pictures(unittest.TestCase):
         root = ElementTree.parse(self.plot("/work/figure.svg")).getroot()
         self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
         self.assertGreater(len(root.findall(".//{*}path")), 20)
+
+    def test_svg_is_the_same_in_every_run(self):
+        def both(*how):
+            return [self.plot("/work/figure.svg", *how).read_bytes() for _ in range(2)]
+
+        first, second = both()
+        self.assertEqual(first, second)
+        without = {name: value for name, value in ENVIRONMENT.items() if name != "MATPLOTLIBRC"}
+        first, second = both(without)
+        self.assertNotEqual(first, second)  # which is what the file is for
+        own = Path("/tmp/own")
+        own.mkdir()
+        (own / "matplotlibrc").write_text("savefig.facecolor: '#123456'\n")
+        first, second = both(ENVIRONMENT, own)
+        self.assertIn(b"#123456", first)  # the matplotlibrc of the working directory comes first
+        self.assertNotEqual(first, second)
 
     def test_pdf(self):
         pdf = self.plot("/work/figure.pdf").read_bytes()
