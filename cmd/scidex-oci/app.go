@@ -6,6 +6,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/batchcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/catalogcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/configcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/imagecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/queuecmd"
@@ -46,7 +47,7 @@ func newApp(p *command.Program) *cli.App {
 			newRunCommand(p), batchcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), slurmcmd.New(p),
 			newSpecCommand(p), newListCommand(p), newStatsCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
 			newOutputsCommand(p), newReportCommand(p), newUICommand(p), newCrateCommand(p), newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p),
-			newPinCommand(p), newUnpinCommand(p), imagecmd.New(p), catalogcmd.New(p), newGCCommand(p), newDoctorCommand(p),
+			newPinCommand(p), newUnpinCommand(p), imagecmd.New(p), catalogcmd.New(p), configcmd.New(p), newGCCommand(p), newDoctorCommand(p),
 			newSelftestCommand(p), newCanaryCommand(p), newCompletionCommand(p), newCompleteCommand(p), newDocsCommand(p),
 		},
 	}

@@ -28,11 +28,14 @@ func (e *lackingError) Error() string {
 }
 
 const (
-	orBestEffort = ", or run with `--limits best-effort` (rlimits and the clock only) or `--limits outer` (what the control groups around it hold)"
+	bestEffort = "type `scidex-oci config set limits best-effort` (for one run: `--limits best-effort`) to have rlimits and the clock hold what they can"
+	outer      = "run with `--limits outer` (what the control groups around it hold)"
+
+	orBestEffort = ", or " + bestEffort + ", or " + outer
 	// remedyRoot helps a user without control groups.
-	remedyRoot = "run as root" + orBestEffort
+	remedyRoot = bestEffort + ", or run as root"
 	// remedyContainer helps without systemd.
-	remedyContainer = "start the container that this is in with writable control groups, or run with `--limits outer` (what the control groups around it hold) or `--limits best-effort` (rlimits and the clock only)"
+	remedyContainer = "start the container that this is in with writable control groups, or " + outer + ", or " + bestEffort
 )
 
 // mountV1 says how to mount a cgroup v1 controller; Find finds it anywhere.

@@ -27,7 +27,7 @@ func TestRemedies(t *testing.T) {
 		"root without any manager": {0, systemd.ErrNotRunning, "the container that this is in"},
 	} {
 		got := remedyFor(systemd.Manager{UID: c.uid}, c.err)
-		if !strings.Contains(got, c.want) || !strings.Contains(got, "`--limits best-effort`") || !strings.Contains(got, "`--limits outer`") {
+		if !strings.Contains(got, c.want) || !strings.Contains(got, "`scidex-oci config set limits best-effort` (for one run: `--limits best-effort`)") || !strings.Contains(got, "`--limits outer`") {
 			t.Errorf("%s: %q, want %q in it", name, got, c.want)
 		}
 	}

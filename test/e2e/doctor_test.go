@@ -177,7 +177,7 @@ func TestDoctorByDefault(t *testing.T) {
 	if place.Status != "fail" || !same || cure != place.Cure && !strings.Contains(place.Cure, "--limits outer") {
 		t.Errorf("%+v; run says %q", place, refused.Message)
 	}
-	r.expect(t, "cgroup.place", "fail", "--limits best-effort", "COMMAND") // in a container by --limits outer
+	r.expect(t, "cgroup.place", "fail", "--limits best-effort", "scidex-oci") // in a container by --limits outer
 	r.expect(t, "cgroup.v1.memory", "skipped")
 	if r.of("cgroup.v1.memory").After != "cgroup.place" || r.Summary.Limits != "none" {
 		t.Errorf("%+v, %+v", r.of("cgroup.v1.memory"), r.Summary)

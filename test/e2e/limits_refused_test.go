@@ -22,7 +22,7 @@ func TestRefusalNamesWhatIsMissing(t *testing.T) {
 	h.setenv("SCIDEX_OCI_LIMITS", "enforce")
 	for _, limit := range []string{"--memory=64MiB", "--pids=20", "--cpus=0.5", "--timeout=1m"} {
 		id := h.newID()
-		h.mustRefuse([]string{"run", "--id", id, limit, "--", "true"}, slices.Concat(words, flags("--limits best-effort"))...)
+		h.mustRefuse([]string{"run", "--id", id, limit, "--", "true"}, slices.Concat(words, flags("`scidex-oci config set limits best-effort`", "`--limits best-effort`"))...)
 		r := h.start("--id", id, limit, "--", "true")
 		r.expect(t, "error", "request", 125)
 		for _, word := range words {

@@ -26,20 +26,22 @@ func configPlaces(env Lookup) []string {
 	} else if home := env.Text("HOME"); filepath.IsAbs(home) {
 		places = append(places, filepath.Join(home, ".config", "scidex-oci", "config.yaml"))
 	}
-	return append(places, operatorConfig)
+	return append(places, OperatorConfig)
 }
 
-// operatorConfig is the config file of all users.
-const operatorConfig = "/etc/scidex-oci/config.yaml"
+// OperatorConfig is the config file of all users.
+const OperatorConfig = "/etc/scidex-oci/config.yaml"
 
 // allowBinds is no flag: it restricts those who choose flags.
 const allowBinds = "allow-binds"
 
-// configKeys are what a config file may hold: the global flags and those of run, but not what names one run.
-func configKeys() []*Flag {
+// configKeys are what a config file may hold.
+func configKeys() []*Flag { return configFlags(&Global{}, &Run{}) }
+
+// configFlags are the global flags and those of run, but not what names one run.
+func configFlags(g *Global, o *Run) []*Flag {
 	var unused Text
-	var g Global
-	own := slices.Concat(g.Flags(), (&Run{}).Flags(&g))
+	own := slices.Concat(g.Flags(), o.Flags(g))
 	return append(Without(own, "config", "id", "file", "again", "script", "trace"), GivenList(&unused, allowBinds, ""), GivenList(&unused, runtimesKey, ""))
 }
 

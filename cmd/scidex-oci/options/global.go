@@ -76,7 +76,7 @@ func (g *Global) OnLine() []Text {
 
 // Allowed are the restrictions of the config file in use and of the operator's: a file of the caller's replaces the
 // operator's defaults, and nothing else.
-func (g *Global) Allowed() ([]binds.Allowed, error) { return g.file.restrictions(operatorConfig) }
+func (g *Global) Allowed() ([]binds.Allowed, error) { return g.file.restrictions(OperatorConfig) }
 
 func (l layer) restrictions(operator string) ([]binds.Allowed, error) {
 	if l.file == operator {

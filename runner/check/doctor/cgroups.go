@@ -114,7 +114,9 @@ func command(remedy, fallback string) string {
 }
 
 // bestEffort is to run without control groups.
-var bestEffort = remedies.Remedy{Sentence: "hold the limits by rlimits and the clock", Command: "scidex-oci run --limits best-effort COMMAND"}
+var bestEffort = remedies.Remedy{
+	Sentence: "let rlimits and the clock hold what they can, for one run with --limits best-effort, or for all", Command: "scidex-oci config set limits best-effort",
+}
 
 // limits returns those of a run with these flags.
 func (e *examination) limits(parent *cgroup.Parent) cgroup.Limits {

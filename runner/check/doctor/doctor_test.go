@@ -241,7 +241,8 @@ func TestNamespaceRemedy(t *testing.T) {
 
 func TestCommand(t *testing.T) {
 	for remedy, want := range map[string]string{
-		"run as root, or run with `--limits best-effort` (rlimits)":                       "scidex-oci run --limits best-effort COMMAND",
+		"start a container, or run with `--limits outer` (what holds)":                    "scidex-oci run --limits outer COMMAND",
+		"type `scidex-oci config set limits best-effort` (`--limits best-effort`)":        "scidex-oci config set limits best-effort",
 		"let root run `loginctl enable-linger 7`, or run with `--limits best-effort` (x)": "loginctl enable-linger 7",
 		"mount the cpu controller": "fallback",
 	} {

@@ -150,7 +150,7 @@ func (a surroundings) specific(remedy remedies.Remedy) remedies.Remedy {
 // outer is the remedy where no control groups can be made: those of a container are mostly read-only.
 func (a surroundings) outer() remedies.Remedy {
 	return remedies.Remedy{
-		Sentence: "let the limits of " + a.name + " hold (" + a.limits + ") and run with --limits outer, or hold them by rlimits and the clock with --limits best-effort",
+		Sentence: "let the limits of " + a.name + " hold (" + a.limits + ") and run with --limits outer, or let rlimits and the clock hold what they can with --limits best-effort (for all runs: scidex-oci config set limits best-effort)",
 		Command:  "scidex-oci run --limits outer COMMAND",
 	}
 }

@@ -42,7 +42,7 @@ var nothing = []string{"--", "true"}
 // TestLinger gives bob what the refusal of his run names, by typing it.
 func TestLinger(t *testing.T) {
 	root, bob := as(t, "root"), as(t, "bob")
-	r := bob.refused(nothing, "systemd's user manager is not running", "let root run `loginctl enable-linger")
+	r := bob.refused(nothing, "systemd's user manager is not running", "let root run `loginctl enable-linger", "`scidex-oci config set limits best-effort`")
 	best := bob.run(append([]string{"--limits=best-effort"}, nothing...)...)
 	best.expect(t, "complete", "exit")
 	if best.by("memory") != "rlimit" || best.by("cpus") != "none" || len(best.Warnings) == 0 {

@@ -1,0 +1,77 @@
+package configcmd
+
+import (
+	"cmp"
+	"path/filepath"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// check refuses a config file that commands would refuse for the value at path. Other bad values do not stand in the way of
+// an edit.
+func check(env options.Lookup, text, file string, path []string) error {
+	alone, err := entryAlone(text, path[0])
+	if err != nil {
+		return err
+	}
+	c, err := options.ParseConfig(alone, filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	return cmp.Or(checkAnalysis(c), checkStores(c, env, path[0]), checkHook(c, env), checkRetention(c))
+}
+
+// entryAlone is a file that has the entry of a key and nothing else.
+func entryAlone(text, key string) ([]byte, error) {
+	root, err := mapping(text)
+	if err != nil {
+		return nil, err
+	}
+	if at := (entries{node: root}).find(key); at >= 0 {
+		root = &yaml.Node{Kind: yaml.MappingNode, Content: root.Content[at : at+2]}
+	}
+	return yaml.Marshal(root)
+}
+
+func checkAnalysis(c *options.Config) error {
+	a, err := c.Run.Over(spec.Analysis{})
+	if err != nil {
+		return err
+	}
+	a.Command = []string{"true"}
+	return a.Validate()
+}
+
+// checkStores looks at what only commands with stores read. Their places are looked at where they are set alone: without
+// one they depend on the environment.
+func checkStores(c *options.Config, env options.Lookup, key string) error {
+	switch key {
+	case "min_free":
+		_, err := stores.ReadPolicy(&c.Global)
+		return err
+	case "root", "db", "blobs", "tmp", "log_level", "log_format":
+		_, err := stores.ReadSettings(&c.Global, env)
+		return err
+	}
+	return nil
+}
+
+func checkHook(c *options.Config, env options.Lookup) error {
+	hook := c.Run.Hook
+	if !hook.Command.Given { // its other options are read with one
+		hook.Command = options.Text{Given: true, Value: "/bin/sh"}
+	}
+	_, err := runflags.ReadHook(hook, env)
+	return err
+}
+
+func checkRetention(c *options.Config) error {
+	_, err := c.Retention.At(time.Now())
+	return err
+}

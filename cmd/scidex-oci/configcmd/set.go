@@ -1,0 +1,86 @@
+package configcmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+)
+
+func newSet(p *command.Program) *cli.Command {
+	return &cli.Command{
+		Name:      "set",
+		Usage:     "set a key of your config file",
+		UsageText: "scidex-oci config set KEY VALUE...",
+		ArgsUsage: "KEY VALUE",
+		Description: `Key and value are checked as commands check them. Comments, order and mode of the file stay as they are; the file
+and its directory are made if they are missing. A key of a flag that may be given several times takes several
+values, which replace those it had.
+
+` + about,
+		Action: func(c *cli.Context) error {
+			given, err := command.Args(c, 2, -1)
+			if err != nil {
+				return err
+			}
+			key, err := options.ParseConfigKey(given[0])
+			if err != nil {
+				return command.Usagef("%s", err)
+			}
+			if len(given) > 2 && !key.List {
+				return command.Usagef("config set %s: %d values; give one", given[0], len(given)-1)
+			}
+			path, err := ownFile(p, c)
+			if err != nil {
+				return err
+			}
+			return setKey(p, path, key, given[1:])
+		},
+	}
+}
+
+func setKey(p *command.Program, path string, key options.ConfigKey, values []string) error {
+	value, err := encode(values, key.List)
+	if err != nil {
+		return err
+	}
+	_, missing := os.Stat(path)
+	err = changeFile(path, func(text string) (string, error) {
+		after, err := set(text, key.Path, value)
+		if err == nil {
+			err = cmp.Or(options.CheckConfig([]byte(after)), onlyChanged(text, after, key.Path), holds(after, key, values))
+		}
+		if err != nil {
+			return "", fmt.Errorf("config file %q: %w", path, err)
+		}
+		return after, check(p.Env, after, path, key.Path)
+	})
+	if err == nil && errors.Is(missing, fs.ErrNotExist) {
+		replacesOperator(p, path)
+	}
+	return err
+}
+
+// holds refuses a text that does not have these values for the key.
+func holds(text string, key options.ConfigKey, values []string) error {
+	got, err := options.ReadConfigKey([]byte(text), key)
+	if err == nil && !slices.Equal(got, values) {
+		err = unknownForm(key.Path)
+	}
+	return err
+}
+
+// replacesOperator says that the operator's defaults do not hold any more for a caller with a file of their own.
+func replacesOperator(p *command.Program, path string) {
+	if _, err := os.Stat(options.OperatorConfig); err == nil && !p.Options.Config.Given {
+		fmt.Fprintf(p.Stderr, "scidex-oci: the defaults in %s are not read any more, since you have %s now; copy those that you need\n", options.OperatorConfig, screen.Escape(path))
+	}
+}

@@ -1,0 +1,114 @@
+package options
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+)
+
+// Config has the options of one config file, without those of flags and variables.
+type Config struct {
+	Global    Global
+	Run       Run
+	Retention Retention
+}
+
+// ParseConfig parses the text of a config file in the directory dir. Messages name the keys alone.
+func ParseConfig(data []byte, dir string) (*Config, error) {
+	c := &Config{}
+	flags := configFlags(&c.Global, &c.Run)
+	values, err := parseConfig(data, flags)
+	if err != nil {
+		return nil, err
+	}
+	l := make(layers, layerCount)
+	l[configFile] = layer{values: values, label: key, dir: dir}
+	for _, f := range append(flags, c.Retention.Flags()...) {
+		if err := f.take(l); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// CheckConfig refuses the text of a config file that commands do not read. It does not look at the values.
+func CheckConfig(data []byte) error {
+	_, err := parseConfig(data, configKeys())
+	return err
+}
+
+// ReadConfigKey returns the values that a config file has for a key; of pairs they are K=V. An unset key has none.
+func ReadConfigKey(data []byte, k ConfigKey) ([]string, error) {
+	values, err := parseConfig(data, configKeys())
+	if k.Path[0] != runtimesKey {
+		return values[strings.ReplaceAll(k.Path[len(k.Path)-1], "_", "-")], err
+	}
+	for _, pair := range values[runtimesKey] {
+		if name, dir, _ := strings.Cut(pair, "="); name == k.Path[1] {
+			return []string{dir}, err
+		}
+	}
+	return nil, err
+}
+
+// ConfigKey is a key of the config file.
+type ConfigKey struct {
+	Path []string // a key, or a section and a key in it
+	List bool     // takes several values
+}
+
+// ParseConfigKey reads KEY, gc.KEY or runtimes.NAME.
+func ParseConfigKey(name string) (ConfigKey, error) {
+	flags := configKeys()
+	path := strings.SplitN(name, ".", 2)
+	if path[0] == runtimesKey && len(path) == 2 {
+		return ConfigKey{Path: path}, nil // the reader checks the name
+	}
+	if inner, ok := section(path[0], flags); ok && len(path) == 2 {
+		flags, path = inner, path[1:]
+	}
+	f := named(flags, strings.ReplaceAll(path[0], "_", "-"))
+	if len(path) == 2 || f == nil || key(f.Name) != path[0] || f.Name == runtimesKey {
+		known := ConfigKeys()
+		return ConfigKey{}, fmt.Errorf("unknown key %q, the keys are %s%s", name, strings.Join(known, ", "), suggest.DidYouMean(name, known, ""))
+	}
+	return ConfigKey{Path: strings.Split(name, "."), List: f.repeatable}, nil
+}
+
+// ConfigKeys are the names of all keys, as ParseConfigKey takes them.
+func ConfigKeys() []string {
+	all := slices.DeleteFunc(keys(configKeys()), func(name string) bool { return name == runtimesKey })
+	for _, name := range keys((&Retention{}).Flags()) {
+		all = append(all, gcSection+"."+name)
+	}
+	return append(all, runtimesKey+".NAME")
+}
+
+// OwnConfig is the path of the caller's config file: that of --config, or the default one. There need not be a file.
+func (g *Global) OwnConfig(env Lookup, flags []*Flag) (string, error) {
+	places, err := g.ConfigPlaces(env, flags)
+	if err == nil && len(places) == 1 && places[0] == OperatorConfig && !g.Config.Given {
+		err = errors.New("no place for a config file: HOME is not set; give --config FILE")
+	}
+	if err != nil {
+		return "", err
+	}
+	return places[0], nil
+}
+
+// ConfigPlaces are the paths of config files, of which commands read the first that exists.
+func (g *Global) ConfigPlaces(env Lookup, flags []*Flag) ([]string, error) {
+	dir, err := filepath.Abs(".")
+	if err != nil {
+		return nil, fmt.Errorf("working directory: %w; change to one that exists", err)
+	}
+	above := layers{fromFlags(flags, dir), fromEnvironment(flags, env, dir)}
+	if g.Config = above.text("config"); g.Config.Given {
+		return []string{g.Config.Path("")}, nil
+	}
+	return configPlaces(env), nil
+}
