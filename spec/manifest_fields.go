@@ -182,3 +182,12 @@ func number[T any](to *T, parse func(string) (T, error)) setter {
 		return parsed(to, parse)(node)
 	}
 }
+
+// FieldNames are the names of a manifest's fields, in the order of the documentation.
+func FieldNames() []string {
+	var names []string
+	for _, f := range manifestFields(&Analysis{}) {
+		names = append(names, f.name)
+	}
+	return names
+}

@@ -2,21 +2,15 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
-	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
@@ -66,7 +60,10 @@ func runReport(ctx context.Context, p *command.Program, st *stores.Stores, o rep
 	if to == nil {
 		return write(p.Stdout)
 	}
-	return to.put(write)
+	if err := to.Put(write); err != nil {
+		return fmt.Errorf("the page is not written: %w", err)
+	}
+	return nil
 }
 
 // pageOf is what writes the page of a run, or of two where another is named.
@@ -91,64 +88,13 @@ func reported(ctx context.Context, st *stores.Stores, name string) (result.Resul
 	return watch.Show(ctx, st.Host, run)
 }
 
-// pageFile is the file of a page.
-type pageFile struct {
-	path    string
-	replace bool
-}
-
 // newPageFile is nil for standard output. It refuses an existing file before anything is read.
-func newPageFile(o reportOptions) (*pageFile, error) {
-	if o.out.Value == "" {
+func newPageFile(o reportOptions) (*userfile.NewFile, error) {
+	switch o.out.Value {
+	case "":
 		return nil, command.Usagef("report: no file to write to; give --out FILE, or --out - for standard output")
-	}
-	if o.out.Value == "-" {
+	case "-":
 		return nil, nil // standard output is no file to make
 	}
-	to := &pageFile{o.out.Path(""), o.overwrite}
-	info, err := os.Lstat(to.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return to, nil
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s exists and is no regular file; name another", to.path)
-	case !to.replace:
-		return nil, to.taken()
-	}
-	return to, nil
-}
-
-func (f *pageFile) taken() error {
-	return fmt.Errorf("%s exists already; name another file, or use --overwrite", f.path)
-}
-
-// put writes the file atomically: a temporary file beside it is given its name.
-func (f *pageFile) put(write func(io.Writer) error) error {
-	name := filepath.Join(filepath.Dir(f.path), ".scidex-oci-report-"+rand.Text())
-	beside, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // the caller's umask says who may read it
-	if err != nil {
-		return fmt.Errorf("the page is not written: %w", err)
-	}
-	defer os.Remove(name) // where it has not become the page
-	if err = errors.Join(write(beside), beside.Close()); err == nil {
-		err = f.name(name)
-	}
-	if err != nil {
-		return fmt.Errorf("the page is not written: %w", err)
-	}
-	return nil
-}
-
-// name gives the finished file its name, which may have been taken meanwhile.
-func (f *pageFile) name(finished string) error {
-	if f.replace {
-		return os.Rename(finished, f.path)
-	}
-	err := outputs.Publish(unix.AT_FDCWD, finished, f.path)
-	if errors.Is(err, fs.ErrExist) {
-		return f.taken()
-	}
-	return err
+	return userfile.Create(o.out.Path(""), o.overwrite)
 }

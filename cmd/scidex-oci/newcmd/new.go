@@ -1,0 +1,111 @@
+// Package newcmd has the command new, which writes the manifest of a script.
+package newcmd
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// stdout is the name of standard output as a file.
+const stdout = "-"
+
+// New makes the command new.
+func New(p *command.Program) *cli.Command {
+	o := &newOptions{}
+	return &cli.Command{
+		Name:      "new",
+		Usage:     "write a commented manifest for a script",
+		UsageText: "scidex-oci new SCRIPT [--out FILE] [--overwrite]",
+		ArgsUsage: "SCRIPT",
+		Description: `scidex-oci new fit.py
+scidex-oci run -f analysis.yaml
+
+The manifest can be run as it is. It names every field, with its default or an example, for you to change. A
+script is a .py, .R, .jl, .sh or .ipynb file, or begins with a line such as #!/usr/bin/env python3.`,
+		Flags: o.flags(),
+		Action: func(c *cli.Context) error {
+			given, err := command.Args(c, 1, 1)
+			if err != nil {
+				return err
+			}
+			if err := p.Load(c); err != nil {
+				return err
+			}
+			return writeNew(p, *o, given[0])
+		},
+	}
+}
+
+// newOptions are the options of new.
+type newOptions struct {
+	out       options.Text
+	overwrite bool
+}
+
+func (o *newOptions) flags() []cli.Flag {
+	return options.List(
+		options.Given(&o.out, "out", "write to `FILE`; - is standard output (default: analysis.yaml)", "o"),
+		options.Bool(&o.overwrite, "overwrite", "replace FILE where it exists"),
+	)
+}
+
+func writeNew(p *command.Program, o newOptions, script string) error {
+	if err := runnable(options.Absolute(p.Options.Dir, script)); err != nil {
+		return err
+	}
+	name := o.out.Or("analysis.yaml")
+	call := p.CallLine() + " run -f " + screen.Escape(format.ShellQuote(name))
+	if name == stdout {
+		return write(p.Stdout, script, call)
+	}
+	path := options.Absolute(p.Options.Dir, name)
+	script, err := from(filepath.Dir(path), p.Options.Dir, script)
+	if err != nil {
+		return err
+	}
+	to, err := userfile.Create(path, o.overwrite)
+	if err != nil {
+		return err
+	}
+	if err := to.Put(func(w io.Writer) error { return write(w, script, call) }); err != nil {
+		return fmt.Errorf("the manifest is not written: %w", err)
+	}
+	fmt.Fprintf(p.Stderr, "scidex-oci: wrote %s; run it with: %s\n", screen.Escape(name), call)
+	return nil
+}
+
+// from is the path of a script as seen from the directory of its manifest.
+func from(dir, here, script string) (string, error) {
+	if filepath.IsAbs(script) {
+		return script, nil
+	}
+	return filepath.Rel(dir, filepath.Join(here, script))
+}
+
+// runnable refuses a script that run would refuse.
+func runnable(path string) error {
+	f, all, err := userfile.Open(path, userfile.WriterWait)
+	if err != nil {
+		return fmt.Errorf("script: %w", err)
+	}
+	defer f.Close()
+	line, err := bufio.NewReader(io.LimitReader(all, 4096)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("script: %w", err)
+	}
+	_, err = spec.Interpreter(path, strings.TrimSuffix(line, "\n"))
+	return err
+}
