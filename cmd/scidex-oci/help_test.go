@@ -61,8 +61,8 @@ func TestCommandsHaveExamples(t *testing.T) {
 		least[path] = 2
 	}
 	for path, n := range least {
-		if got := len(manual.Examples()[path]); got < n || got > 4 {
-			t.Errorf("%q has %d examples, want %d to 4", path, got, n)
+		if got := len(manual.Examples()[path]); got < n || got > 3 {
+			t.Errorf("%q has %d examples, want %d to 3", path, got, n)
 		}
 	}
 	for _, page := range pages() {

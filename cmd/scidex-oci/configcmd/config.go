@@ -11,14 +11,10 @@ import (
 // New makes the command config.
 func New(p *command.Program) *cli.Command {
 	return &cli.Command{
-		Name:      "config",
-		Usage:     "read and change your config file, the defaults of later commands",
-		UsageText: "scidex-oci config set|get|unset|path",
-		Description: `scidex-oci config set limits best-effort    # for hosts without control groups
-scidex-oci config set memory 4GiB
-scidex-oci config get memory
-
-` + about,
+		Name:        "config",
+		Usage:       "read and change your config file, the defaults of later commands",
+		UsageText:   "scidex-oci config set|get|unset|path",
+		Description: about,
 		Subcommands: []*cli.Command{newSet(p), newGet(p), newUnset(p), newPath(p)},
 	}
 }

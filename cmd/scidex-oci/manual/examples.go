@@ -11,7 +11,6 @@ func Examples() map[string][]Example {
 		"run": {
 			{"scidex-oci run --data measurements --script fit.py", "runs fit.py, which finds measurements at /data; what it writes to its working directory is kept"},
 			{"scidex-oci run --script fit.py --memory 8GiB --timeout 2h -- --alpha 3", "raises two limits, and passes --alpha 3 to fit.py"},
-			{"scidex-oci run --input table.csv --rootfs python -- wc -l /inputs/table.csv", "runs a command on the image python, with one file as its input"},
 			{"scidex-oci run --shell @last", "opens a shell where the newest run failed"},
 		},
 		"batch": {
@@ -113,6 +112,20 @@ func Examples() map[string][]Example {
 		"catalog copy": {
 			{"scidex-oci catalog copy --from sqlite:///srv/catalog.db --to postgres://me@db.example.org/scidex", "moves a catalog to PostgreSQL"},
 		},
+		"new": {
+			{"scidex-oci new fit.py", "writes analysis.yaml, a manifest that explains its fields"},
+			{"scidex-oci run -f analysis.yaml", "runs it"},
+		},
+		"config": {
+			{"scidex-oci config set limits best-effort", "lets runs start on a host without control groups"},
+			{"scidex-oci config get memory", "prints a default of yours"},
+		},
+		"config set": {
+			{"scidex-oci config set limits best-effort", "lets runs start on a host without control groups"},
+			{"scidex-oci config set memory 4GiB", "changes the default limit of memory"},
+		},
+		"config get":   {{"scidex-oci config get memory", "prints a default of yours"}},
+		"config unset": {{"scidex-oci config unset memory", "takes a default back"}},
 		"gc": {
 			{"scidex-oci gc", "removes what killed runs left, and blobs that no run names"},
 			{"scidex-oci gc --older-than 30d --keep-last 100 --dry-run", "says which runs would be removed by age and number"},

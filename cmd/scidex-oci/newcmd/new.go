@@ -30,10 +30,7 @@ func New(p *command.Program) *cli.Command {
 		Usage:     "write a commented manifest for a script",
 		UsageText: "scidex-oci new SCRIPT [--out FILE] [--overwrite]",
 		ArgsUsage: "SCRIPT",
-		Description: `scidex-oci new fit.py
-scidex-oci run -f analysis.yaml
-
-The manifest can be run as it is. It names every field, with its default or an example, for you to change. A
+		Description: `The manifest can be run as it is. It names every field, with its default or an example, for you to change. A
 script is a .py, .R, .jl, .sh or .ipynb file, or begins with a line such as #!/usr/bin/env python3.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
