@@ -14,6 +14,7 @@ const (
 	NoNetwork        = "no_network"
 	LocalFile        = "local_file"
 	PathInside       = "path_inside"
+	NoData           = "no_data"
 	Unreadable       = "unreadable"
 	ReadOnly         = "read_only"
 	OutputMissing    = "output_missing"

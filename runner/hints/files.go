@@ -69,6 +69,23 @@ func pathInside(f Facts) string {
 	return ""
 }
 
+// noData says how to show a directory where the analysis looked for files in one that it does not have.
+func noData(f Facts) string {
+	name := f.find(noFile)
+	if name == "" || localFile(f) != "" || pathInside(f) != "" {
+		return ""
+	}
+	for _, d := range []struct {
+		dir   string
+		there bool
+	}{{"data", f.Ended.HasData}, {"docs", f.Ended.HasDocs}} {
+		if first, _, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/"); first == d.dir && !d.there {
+			return fmt.Sprintf("this run has no /%[1]s: pass a directory with --%[1]s DIR (%[1]s: DIR in a manifest)", d.dir)
+		}
+	}
+	return ""
+}
+
 // shownDir is a path of the host and where the analysis sees it.
 type shownDir struct{ host, inside string }
 

@@ -51,6 +51,7 @@ var rules = []rule{
 	{NoNetwork, noNetwork},
 	{LocalFile, localFile},
 	{PathInside, pathInside},
+	{NoData, noData},
 	{Unreadable, unreadable},
 	{ReadOnly, readOnly},
 	{OutputMissing, outputMissing},

@@ -131,7 +131,7 @@ func TestInstallAtHome(t *testing.T) {
 		return // root's place is the host's own, /usr/local: not for a test
 	}
 	h.setenv("HOME", h.path("me"))
-	h.install(0, h.release("release"), nil, h.path("me/.local/bin")+" is not in PATH")
+	h.install(0, h.release("release"), nil, h.path("me/.local/bin")+" is not in PATH: type export PATH=")
 	if _, err := os.Stat(h.path("me/.local/bin/scidex-oci")); err != nil {
 		t.Error(err)
 	}
