@@ -26,15 +26,17 @@ func (x *Excerpt) Add(e outputs.Entry) {
 
 // cut sorts and drops the rest.
 func (x *Excerpt) cut() {
-	slices.SortFunc(x.entries, func(a, b outputs.Entry) int { return bytes.Compare(a.Path, b.Path) })
+	slices.SortFunc(x.entries, byPath)
 	if len(x.entries) > ListingMax {
 		clear(x.entries[ListingMax:])
 		x.entries, x.full = x.entries[:ListingMax], true
 	}
 }
 
-// Sorted returns the entries sorted by path.
+// Sorted returns the entries sorted by path. It drops none, so that a copy of the excerpt stays what it is.
 func (x *Excerpt) Sorted() []outputs.Entry {
-	x.cut()
-	return x.entries
+	slices.SortFunc(x.entries, byPath)
+	return x.entries[:min(len(x.entries), ListingMax)]
 }
+
+func byPath(a, b outputs.Entry) int { return bytes.Compare(a.Path, b.Path) }

@@ -19,6 +19,8 @@ func TestExcerpt(t *testing.T) {
 				t.Fatalf("%d entries are held", len(x.entries))
 			}
 		}
+		same := x
+		same.Sorted() // by one reader
 		got := x.Sorted()
 		if len(got) != min(n, ListingMax) {
 			t.Errorf("%d of %d entries", len(got), n)

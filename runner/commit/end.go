@@ -62,7 +62,7 @@ func (e End) facts(f Final) hints.Facts {
 		Ended: e.Ended, Outcome: f.Outcome, Missing: e.Harvest.Missing, Logs: f.Report.Logs, Caller: e.Caller, Host: hints.ReadHost(),
 	}
 	for _, entry := range e.Harvest.Listed.Sorted() {
-		if entry.Rejected == "" {
+		if f.Outcome.Reason == result.ReasonOutputMissing && entry.Rejected == "" {
 			facts.Listed = append(facts.Listed, outputs.Escape(entry.Path))
 		}
 	}

@@ -104,7 +104,7 @@ func (h *harness) checkHostileContents(r result, canary string) {
 		if e.Reason == "too_deep" && !strings.Contains(e.Detail, "4746 below it") { // 4,745 directories and a file
 			h.t.Errorf("detail of the deep tree: %q", e.Detail)
 		}
-		if e.Path == "sparse" && !strings.Contains(e.Detail, "1074790400") {
+		if e.Path == "sparse" && !strings.Contains(e.Detail, "1.001GiB; the bound is 1GiB") {
 			h.t.Errorf("detail of the sparse file: %q", e.Detail)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // fills are programs that write more to their directory than they should. Each takes the number of bytes, or
@@ -287,7 +289,7 @@ func TestHostFull(t *testing.T) {
 	h.setenv("SCIDEX_OCI_MIN_FREE", "16MiB") // a share of the whole would be one of the blobs' file system too
 	r := h.start(append(flags("--id", h.newID()), shell("echo x >x; for i in 1 2 3 4 5 6; do dd if=/dev/zero of=f$i bs=1M count=10 status=none; done; sleep 10000")...)...)
 	r.expect(t, "failed", "host_full", 1)
-	if e := r.Evidence; e.HostFloor != 16<<20 || e.HostFree >= e.HostFloor || !strings.Contains(r.Message, strconv.FormatInt(e.HostFree, 10)) {
+	if e := r.Evidence; e.HostFloor != 16<<20 || e.HostFree >= e.HostFloor || !strings.Contains(r.Message, format.Size(e.HostFree)+" free") {
 		t.Errorf("evidence %+v, %q", e, r.Message)
 	}
 	if o := r.output("x"); o.Size != 2 || !o.Partial {
