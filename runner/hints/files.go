@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -112,25 +114,41 @@ func (b shownDir) holds(name string) (rest string, found bool) {
 		}
 	}
 	if base := filepath.Base(name); base != "." && base != "/" {
-		return b.search(base)
+		return b.search(base, maxLooked)
 	}
 	return "", false
 }
 
-func (b shownDir) search(base string) (rest string, found bool) {
-	looked := 0
-	_ = filepath.WalkDir(b.host, func(p string, d fs.DirEntry, err error) error {
-		if looked++; err != nil || looked > maxLooked {
-			return fs.SkipAll
+// search looks for a file of that name among so many entries: a directory may have millions.
+func (b shownDir) search(base string, left int) (rest string, found bool) {
+	if filepath.Base(b.host) == base && regular(b.host) {
+		return ".", true
+	}
+	for dirs := []string{"."}; len(dirs) > 0 && left > 0; dirs = dirs[1:] {
+		entries := b.read(dirs[0], left)
+		left -= len(entries)
+		for _, entry := range entries {
+			name := filepath.Join(dirs[0], entry.Name())
+			switch {
+			case entry.Name() == base && entry.Type().IsRegular():
+				return name, true
+			case entry.IsDir():
+				dirs = append(dirs, name)
+			}
 		}
-		if d.Name() == base && d.Type().IsRegular() {
-			rest, _ = filepath.Rel(b.host, p)
-			found = true
-			return fs.SkipAll
-		}
+	}
+	return "", false
+}
+
+// read returns at most limit entries of a directory below b.
+func (b shownDir) read(dir string, limit int) []fs.DirEntry {
+	f, err := os.OpenFile(filepath.Join(b.host, dir), os.O_RDONLY|unix.O_DIRECTORY, 0) // anything else could block
+	if err != nil {
 		return nil
-	})
-	return rest, found
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(limit) // what could be read will do
+	return entries
 }
 
 // temporary are names that programs give to their own files.

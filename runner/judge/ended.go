@@ -17,7 +17,7 @@ func EndingOf(e phase.Ended, missing []string) Ending {
 		Exit: e.Exit, Evidence: e.Report.Evidence, Stopped: e.Stopped, StoppedAt: e.StoppedAt, Forced: e.Forced,
 		Grace: time.Duration(a.Grace), Timeout: time.Duration(a.Timeout), Memory: int64(a.Memory), Pids: e.PidsLimit,
 		Usage: e.Report.Usage, Outer: e.Outer, Bound: outputs.Extent{Files: a.WorkFiles, Bytes: int64(a.WorkSize)},
-		Command: e.Command[0], Missing: missing, Cause: Cause(e.StderrEnd),
+		Command: e.Command[0], Missing: missing, Stderr: e.StderrEnd,
 	}
 }
 

@@ -35,7 +35,7 @@ type Ending struct {
 	Bound     outputs.Extent // of /work
 	Command   string
 	Missing   []string // declared outputs that matched nothing
-	Cause     string   // a line of standard error; empty: none
+	Stderr    string   // the end of standard error
 }
 
 // Outcome is the part of a result that says how the run ended.
@@ -174,10 +174,10 @@ func (e Ending) outOfPids() string {
 
 // withCause adds to a message what the analysis itself said last.
 func (e Ending) withCause(message string) string {
-	if e.Cause == "" {
-		return message
+	if cause := Cause(e.Stderr); cause != "" {
+		return message + ": " + cause
 	}
-	return message + ": " + e.Cause
+	return message
 }
 
 func (e Ending) succeeded() bool {
