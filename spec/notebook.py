@@ -1,6 +1,7 @@
 """Executes the notebook argv[1] in the working directory and saves it there under its own name, also when a
 cell fails or the run is ended: with the outputs so far."""
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -23,7 +24,7 @@ try:
     from nbclient.exceptions import CellExecutionError, DeadKernelError
     from traitlets.config import Config
 except ImportError as error:
-    stop(127, f"Python here cannot run notebooks ({error}): install jupyter-nbconvert and ipykernel, or run it with --rootfs scientific")
+    stop(127, f"Python here cannot run notebooks ({error}): install nbclient, nbformat and ipykernel")
 
 # To bind a TCP port, ZeroMQ asks netlink for the interfaces, and aborts where that is refused as it is here. So
 # all goes over unix sockets, also the one to itself by which a kernel takes what its forked children print.
@@ -112,7 +113,7 @@ except Exception as error:
 try:
     client().execute()
 except CellExecutionError as error:
-    sys.stderr.write(f"{error}\n")
+    sys.stderr.write(re.sub("\x1b\\[[0-9;]*m", "", f"{error}\n"))  # a log is no terminal
     stop(1, f"{position()}: {error.ename}: {error.evalue}")
 except (DeadKernelError, RuntimeError) as error:
     stop(1, f"{position()}: {error}")

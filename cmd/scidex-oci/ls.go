@@ -69,7 +69,13 @@ func runList(ctx context.Context, p *command.Program, st *stores.Stores, o listO
 	case o.quiet:
 		return listNames(ctx, p.Stdout, st.Catalog, runs)
 	}
-	return listTable(ctx, p.Stdout, runs, st)
+	if err := listTable(ctx, p.Stdout, runs, st); err != nil {
+		return err
+	}
+	if filter.Limit > 0 && len(runs) == filter.Limit {
+		fmt.Fprintf(p.Stderr, "scidex-oci: these are the newest %d; --limit 0 lists all\n", len(runs))
+	}
+	return nil
 }
 
 // listed is a line of ls --json; the fields are those of a result.

@@ -16,6 +16,8 @@ const (
 	PathInside       = "path_inside"
 	NoData           = "no_data"
 	Unreadable       = "unreadable"
+	NoInput          = "no_input"
+	NoSpace          = "no_space"
 	ReadOnly         = "read_only"
 	OutputMissing    = "output_missing"
 	FilesLost        = "files_lost"

@@ -130,7 +130,7 @@ func (b shownDir) search(base string, left int) (rest string, found bool) {
 		for _, entry := range entries {
 			name := filepath.Join(dirs[0], entry.Name())
 			switch {
-			case entry.Name() == base && entry.Type().IsRegular():
+			case strings.EqualFold(entry.Name(), base) && entry.Type().IsRegular():
 				return name, true
 			case entry.IsDir():
 				dirs = append(dirs, name)

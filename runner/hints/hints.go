@@ -53,6 +53,8 @@ var rules = []rule{
 	{PathInside, pathInside},
 	{NoData, noData},
 	{Unreadable, unreadable},
+	{NoInput, noInput},
+	{NoSpace, noSpace},
 	{ReadOnly, readOnly},
 	{OutputMissing, outputMissing},
 	{FilesLost, filesLost},

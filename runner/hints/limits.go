@@ -48,7 +48,13 @@ func workLimit(f Facts) string {
 	if f.Outcome.Reason != result.ReasonWorkFull {
 		return ""
 	}
-	a := f.Ended.Analysis
+	a, full := f.Ended.Analysis, f.Ended.Report.Evidence
+	switch {
+	case full.WorkBytes > int64(a.WorkSize):
+		return fmt.Sprintf("/work may hold %s: give it more with --work-size SIZE", format.Size(int64(a.WorkSize)))
+	case full.WorkFiles > a.WorkFiles:
+		return fmt.Sprintf("/work may hold %d names: give it more with --work-files N", a.WorkFiles)
+	}
 	return fmt.Sprintf("/work may hold %s and %d names: give it more with --work-size SIZE or --work-files N", format.Size(int64(a.WorkSize)), a.WorkFiles)
 }
 

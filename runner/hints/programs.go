@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -32,6 +33,9 @@ func programMissing(f Facts) string {
 	}
 	if name == "" || localFile(f) != "" || notebookPackages(f) != "" {
 		return ""
+	}
+	if strings.Contains(name, " ") {
+		return "program and arguments are one word: leave out the quotes around them"
 	}
 	base := path.Base(name)
 	missing := fmt.Sprintf("there is no program %s in the container", format.Line(name, 100))

@@ -2,6 +2,7 @@ package hints
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
@@ -10,10 +11,12 @@ import (
 var (
 	networkError = pattern(`([Tt]emporary failure in name resolution|Name or service not known|No address associated with hostname|` +
 		`[Cc]ould(?: not|n't) resolve host|unable to resolve host address|Network is unreachable|Connection refused|getaddrinfo)`)
-	noModule = pattern(`(?m)(?:ModuleNotFoundError: |^[^\n]*: )No module named '?([^'\s]+)'?`)
-	noRPack  = pattern(`there is no package called [‘']([^’'\n]+)[’']`)
-	noAccess = pattern(`(?:PermissionError: .*|Permission denied: )'((?:/(?:data|docs|inputs|analysis)|data|docs)(?:/[^'\n]*)?)'`)
-	noWrite  = pattern(`Read-only file system: '([^'\n]+)'`)
+	noModule   = pattern(`(?m)(?:ModuleNotFoundError: |^[^\n]*: )No module named '?([^'\s]+)'?`)
+	noRPack    = pattern(`there is no package called [‘']([^’'\n]+)[’']`)
+	noAccess   = pattern(`(?:PermissionError: .*|Permission denied: )'((?:/(?:data|docs|inputs|analysis)|data|docs)(?:/[^'\n]*)?)'`)
+	endOfInput = pattern(`(?m)^(EOFError: EOF when reading a line)`)
+	outOfSpace = pattern(`(No space left on device)`)
+	noWrite    = pattern(`Read-only file system: '([^'\n]+)'`)
 )
 
 func noNetwork(f Facts) string {
@@ -29,10 +32,27 @@ func moduleMissing(f Facts) string {
 	}
 	if name := f.find(noModule); name != "" {
 		top, _, _ := strings.Cut(name, ".")
+		if beside := f.besideScript(top); beside != "" {
+			return fmt.Sprintf("%s is beside the script, which the analysis sees alone: add --project %s", beside, format.ShellQuote(path.Dir(f.Ended.Analysis.Script)))
+		}
 		return fmt.Sprintf("Python has no module %q: %s; %s", top, f.installed(), f.ownModule())
 	}
 	if name := f.find(noRPack); name != "" {
-		return fmt.Sprintf("R has no package %q: %s", name, f.installed())
+		return fmt.Sprintf("R has no package %q: install it on the host, or in a conda environment, and add --runtime DIR for that", name)
+	}
+	return ""
+}
+
+// besideScript is the file or directory of a module next to the script on the host, "" without one.
+func (f Facts) besideScript(module string) string {
+	a := f.Ended.Analysis
+	if !path.IsAbs(a.Script) || a.Project != "" {
+		return ""
+	}
+	for _, name := range []string{module + ".py", module + "/__init__.py"} {
+		if regular(path.Join(path.Dir(a.Script), name)) {
+			return strings.TrimSuffix(name, "/__init__.py")
+		}
 	}
 	return ""
 }
@@ -53,6 +73,22 @@ func (f Facts) ownModule() string {
 		return "if it is a module of your own, it is not next to the script in --project"
 	}
 	return "if it is a module of your own, bind its directory with --project DIR"
+}
+
+// noInput is for a program that asks a person.
+func noInput(f Facts) string {
+	if f.find(endOfInput) == "" || f.Ended.Stdin != nil && f.Ended.Stdin.Total > 0 {
+		return ""
+	}
+	return "nothing was at standard input: pass a file or a pipe; a terminal is not passed on"
+}
+
+// noSpace is for a full /tmp or home directory: a full /work has a reason of its own.
+func noSpace(f Facts) string {
+	if f.find(outOfSpace) == "" {
+		return ""
+	}
+	return fmt.Sprintf("/tmp is memory of the run and holds half of its limit, %s: write large files to /work, the current directory", format.Size(int64(f.Ended.Analysis.Memory)/2))
 }
 
 func unreadable(f Facts) string {

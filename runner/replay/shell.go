@@ -58,7 +58,7 @@ func Shell(ctx context.Context, host *phase.Host, run catalog.Run, how ShellOpti
 	res, err = how.Run(ctx, host, request.Request{
 		Analysis: a, Replay: run.Key, Command: shellCommand, Terminal: how.Terminal, Stop: how.Stop,
 		NoAudit: recorded.Sandbox.Audit == "off",
-		Admit:   func(context.Context) error { return how.Begin(commandLine(a), files.what) },
+		Admit:   func(context.Context) error { return how.Begin(commandLine(a, recorded.Script), files.what) },
 	})
 	if res.ID == "" || res.Attempt == 0 {
 		return res, err
@@ -77,9 +77,10 @@ func shellAnalysis(run catalog.Run) (a spec.Analysis, err error) {
 	return a, nil
 }
 
-func commandLine(a spec.Analysis) []string {
-	if a.Script != "" {
-		return append([]string{a.Script}, a.Args...)
+// commandLine is what a run ran, as it is typed inside.
+func commandLine(a spec.Analysis, script *result.Script) []string {
+	if script != nil {
+		return append([]string{script.Name}, a.Args...)
 	}
 	return a.Command
 }

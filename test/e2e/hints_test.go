@@ -26,6 +26,8 @@ func TestHints(t *testing.T) {
 	h.setenv("VIRTUAL_ENV", "/home/ada/env")
 	data := h.path("measured")
 	h.write("measured/deep/a.csv", "1\n", 0o644)
+	h.write("helper.py", "", 0o644)
+	h.write("fit.py", "import helper\n", 0o644)
 	h.write("here.csv", "1\n", 0o644)
 	h.write("runtime/bin/python3", "#!/bin/sh\nexec /usr/bin/python3 -S \"$@\"\n", 0o755) // without installed packages
 	h.write("n.ipynb", `{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}`, 0o644)
@@ -52,6 +54,9 @@ func TestHints(t *testing.T) {
 		"interpreter":  {[]string{"--", "sh", "-c", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram"}},
 		"output":       {[]string{"--output=out.csv", "--", "sh", "-c", "echo >other.csv"}, "output_missing", []string{"wrote other.csv"}},
 		"notebook":     {[]string{"--runtime", h.path("runtime"), "--script", h.path("n.ipynb")}, "notebook_packages", []string{h.path("runtime") + "/bin/pip install nbclient nbformat ipykernel"}},
+		"no input":     {python("input()"), "no_input", []string{"standard input", "terminal"}},
+		"beside":       {[]string{"--script", h.path("fit.py")}, "module_missing", []string{"helper.py is beside the script", "--project " + h.dir}},
+		"one word":     {[]string{"--", "python3 fit.py"}, "program_missing", []string{"one word"}},
 		"read-only":    {append([]string{"--data", data}, python("open('/data/b.csv', 'w')")...), "read_only", []string{"/data/b.csv cannot be written", "/work"}},
 		"local file":   {[]string{"--", "cat", "here.csv"}, "local_file", []string{"--input here.csv"}},
 		"time":         {[]string{"--timeout=1s", "--", "sleep", "60"}, "time_limit", []string{"1s", "--timeout"}},

@@ -21,12 +21,16 @@ type Lines struct {
 	terminal *screen.Terminal
 	stdout   *screen.LenientWriter
 	human    bool
+	watched  bool // a person sees standard error
 	palette  screen.Palette
 }
 
 // NewLines makes the lines on standard output. With json they are JSON on a terminal too.
 func NewLines(p *command.Program, terminal *screen.Terminal, json bool) *Lines {
-	r := &Lines{program: p, terminal: terminal, stdout: screen.NewLenientWriter(p.Stdout.File), palette: screen.NewPalette(p.Stdout.File, p.Env)}
+	r := &Lines{
+		program: p, terminal: terminal, watched: screen.IsTerminal(p.Stderr),
+		stdout: screen.NewLenientWriter(p.Stdout.File), palette: screen.NewPalette(p.Stdout.File, p.Env),
+	}
 	if screen.IsTerminal(p.Stdout.File) {
 		r.stdout = screen.NewLenientWriter(terminal.Writer(p.Stdout.File))
 		r.human = !json
@@ -52,6 +56,9 @@ func (r *Lines) Print(number int, res result.Result, earlier bool) {
 		res.Line = number
 		if err := screen.WriteJSON(r.stdout, res); err != nil {
 			fmt.Fprintf(r.terminal, "scidex-oci: result of line %d: %s\n", number, screen.Escape(err.Error()))
+		}
+		if r.watched && res.State != catalog.Complete {
+			fmt.Fprintln(r.terminal, r.sentence(res, earlier))
 		}
 		return
 	}

@@ -14,6 +14,9 @@ import (
 // localScript refuses a script of the caller's directory that is given as a command: the analysis does not see it.
 func (k Parser) localScript(a spec.Analysis) error {
 	name := a.Command[0]
+	if filepath.Ext(name) == ".jsonl" && isRegular(filepath.Join(k.Dir, name)) {
+		return fmt.Errorf("%s is a file of requests, not a command: \"batch %s\" runs its lines", format.Line(name, 200), format.ShellQuote(name))
+	}
 	if !spec.HasInterpreter(name) || seenInside(a, name) || !isRegular(filepath.Join(k.Dir, name)) {
 		return nil
 	}
