@@ -115,6 +115,22 @@ func TestHarvestMaxBytes(t *testing.T) {
 	}
 }
 
+// A bound is the most that is taken: files of exactly so many bytes are.
+func TestHarvestExactlyMaxBytes(t *testing.T) {
+	for name, sizes := range map[string][]int{"one": {100}, "several": {60, 40}, "with an empty one": {0, 100, 0}} {
+		t.Run(name, func(t *testing.T) {
+			dir := newTree(t)
+			for i, size := range sizes {
+				write0(t, fmt.Sprintf("%s/f%d", dir, i), strings.Repeat("x", size))
+			}
+			h := reap(t, dir, Options{Bounds: Bounds{MaxBytes: 100}})
+			if h.totals.Outputs != int64(len(sizes)) || h.totals.Rejected != 0 || h.totals.Bytes != 100 {
+				t.Errorf("%+v", h.totals)
+			}
+		})
+	}
+}
+
 func TestHarvestMaxEntries(t *testing.T) {
 	for _, tc := range []struct {
 		files   int
