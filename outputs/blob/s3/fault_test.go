@@ -242,6 +242,30 @@ func TestLargeInParts(t *testing.T) {
 	}
 }
 
+// A server that refuses to put the parts together has no object. S3 also says so in the body of an answer with status 200
+// (CompleteMultipartUpload).
+func TestPartsThatAreNotPutTogether(t *testing.T) {
+	for name, status := range map[string]int{"200": 200, "400": 400} {
+		t.Run(name, func(t *testing.T) {
+			endpoint := between(t, func(w http.ResponseWriter, r *http.Request) bool {
+				return r.Method == http.MethodPost && r.URL.Query().Has("uploadId") && refuse(w, status, "InvalidPart")
+			})
+			b := openBucket(t, "s3://"+newBucket(t)+"?endpoint="+endpoint)
+			content := strings.Repeat("0123456789abcdef", (partSize+1<<20)/16)
+			sum := blobtest.Digest(content)
+			if err := b.put(t.Context(), sum, file(t, content), int64(len(content))); err == nil || !strings.Contains(err.Error(), "InvalidPart") {
+				t.Errorf("put: %v; want InvalidPart", err)
+			}
+			if _, err := b.Size(t.Context(), sum); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("what was not put together is there: %v", err)
+			}
+			if n, err := b.CleanUploads(t.Context(), time.Now().Add(time.Hour), true); n != 0 || err != nil {
+				t.Errorf("%d uploads are left, %v", n, err)
+			}
+		})
+	}
+}
+
 // Uploads that were begun before, and records of killed removals, go; the others stay.
 func TestCleanUploads(t *testing.T) {
 	b := openBucket(t, "s3://"+newBucket(t)+"/below")
