@@ -43,6 +43,7 @@ func Run(t *testing.T, d Driver) {
 		{"FindLast", testFindLast},
 		{"List", testList},
 		{"Search", testSearch},
+		{"ListOfOneMoment", testListOfOneMoment},
 		{"Names", testNames},
 		{"Outputs", testOutputs},
 		{"OutputsWhileWriting", testOutputsWhileWriting},

@@ -197,3 +197,34 @@ func testList(t *testing.T, d Driver) {
 	must(err)
 	wantRun(t, runs[0], get(t, c, "a", 2)) // whole rows
 }
+
+// Runs created in the same millisecond have one order, by id and attempt, so that a reader of pages gets each run once.
+func testListOfOneMoment(t *testing.T, d Driver) {
+	c := fresh(t, d)
+	for _, attempt := range []int{2, 1, 3} { // not in the order of the list
+		for _, id := range []string{"b", "a"} {
+			create(t, c, intent(id, attempt))
+		}
+	}
+	var whole, paged []string
+	runs, err := c.List(t.Context(), catalog.Filter{})
+	must(t, err)
+	for _, run := range runs {
+		whole = append(whole, fmt.Sprintf("%s@%d", run.ID, run.Attempt))
+	}
+	if want := strings.Fields("b@3 b@2 b@1 a@3 a@2 a@1"); !slices.Equal(whole, want) {
+		t.Errorf("List = %v, want %v", whole, want)
+	}
+	page := catalog.Filter{Limit: 1}
+	for range len(whole) + 1 {
+		runs, err := c.List(t.Context(), page)
+		must(t, err)
+		for _, run := range runs {
+			paged = append(paged, fmt.Sprintf("%s@%d", run.ID, run.Attempt))
+			page.After = catalog.Mark{CreatedAt: run.CreatedAt, Key: run.Key}
+		}
+	}
+	if !slices.Equal(paged, whole) {
+		t.Errorf("page by page it is %v, and at once %v", paged, whole)
+	}
+}
