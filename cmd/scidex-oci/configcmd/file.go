@@ -130,19 +130,34 @@ func readOld(path string, next *os.File) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(text), errors.Join(keepOwner(info, next), next.Chmod(info.Mode().Perm()))
+	return string(text), keep(info, next)
+}
+
+// keep gives next the owner and the mode of the old file. A group that the caller is not in cannot be given; then nothing is
+// granted to that of the new file.
+func keep(old fs.FileInfo, next *os.File) error {
+	mode, err := keepOwner(old, next)
+	if err != nil {
+		return err
+	}
+	return next.Chmod(mode)
 }
 
 // keepOwner lets root edit a user's file.
-func keepOwner(old fs.FileInfo, next *os.File) error {
+func keepOwner(old fs.FileInfo, next *os.File) (fs.FileMode, error) {
+	mode := old.Mode().Perm()
 	info, err := next.Stat()
 	if err != nil {
-		return err
+		return mode, err
 	}
 	was, ok1 := old.Sys().(*syscall.Stat_t)
 	is, ok2 := info.Sys().(*syscall.Stat_t)
 	if !ok1 || !ok2 || was.Uid == is.Uid && was.Gid == is.Gid {
-		return nil
+		return mode, nil
 	}
-	return next.Chown(int(was.Uid), int(was.Gid))
+	err = next.Chown(int(was.Uid), int(was.Gid))
+	if errors.Is(err, fs.ErrPermission) && was.Uid == is.Uid {
+		return mode &^ 0o070, nil
+	}
+	return mode, err
 }

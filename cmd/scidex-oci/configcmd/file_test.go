@@ -4,8 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -70,6 +72,40 @@ func TestChangeKeepsModeAndLinks(t *testing.T) {
 	}
 	if err := changeFile(link, add("c")); err != nil || mustRead(t, path) != "c" {
 		t.Errorf("through a link to nothing: %v", err)
+	}
+}
+
+// TestChangeByAMemberOfNoGroup: a user's file may have a group that the user is not in. The thread gives up the right to
+// change owners, as setfsuid(2) has it.
+func TestChangeByAMemberOfNoGroup(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Log("not covered here: only root can make such a file")
+		return
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.yaml")
+	const user, group = 4294967, 4294966
+	if err := errors.Join(os.WriteFile(path, []byte("a"), 0o600), os.Chown(path, user, group), os.Chmod(path, 0o664), os.Chown(dir, user, group),
+		os.Chmod(filepath.Dir(dir), 0o711)); err != nil {
+		t.Fatal(err)
+	}
+	runtime.LockOSThread() // and never unlocked: the thread ends with the test
+	if err := errors.Join(syscall.Setfsgid(user), syscall.Setfsuid(user)); err != nil {
+		t.Fatal(err)
+	}
+	err := changeFile(path, add("b"))
+	if err := errors.Join(syscall.Setfsuid(0), syscall.Setfsgid(0)); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode() != 0o604 || mustRead(t, path) != "ab" {
+		t.Errorf("%v, %v", info, err)
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Uid != user || stat.Gid != user {
+		t.Errorf("%+v", stat)
 	}
 }
 

@@ -38,6 +38,9 @@ values, which replace those it had.
 			if len(given) > 2 && !key.List {
 				return command.Usagef("config set %s: %d values; give one", given[0], len(given)-1)
 			}
+			if slices.Contains(given[1:], "") {
+				return command.Usagef("config set %[1]s: an empty value; give another, or take the key out with \"scidex-oci config unset %[1]s\"", given[0])
+			}
 			path, err := ownFile(p, c)
 			if err != nil {
 				return err
