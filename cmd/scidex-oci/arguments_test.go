@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -114,6 +115,14 @@ func TestArrangeKnowsAScriptsFlags(t *testing.T) {
 		"run --script s.py --alpha 3 --memory":               `unknown flag "--alpha"; if it is for s.py, put it after "--": scidex-oci run --script=s.py -- --alpha 3`,
 		"run --alpha 3 -- x --script s.py":                   `unknown flag "--alpha"`,
 		"batch --script s.py --alpha 3":                      `unknown flag "--alpha"`,
+		"run --alpha 3 here.py b":                            `unknown flag "--alpha"; if it is for here.py, type: scidex-oci run --script=here.py -- --alpha 3 b`,
+		"run --memroy 2g here.py":                            `unknown flag "--memroy"; did you mean "--memory"? If it is for here.py, type: scidex-oci run --script=here.py -- --memroy 2g`,
+		"run --alpha 3 gone.py":                              `unknown flag "--alpha"`,
+		"run --alpha 3 -- here.py":                           `unknown flag "--alpha"`,
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("here.py", nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	for in, want := range tests {
 		_, err := command.Arrange(newApp(&command.Program{}), strings.Fields(in))

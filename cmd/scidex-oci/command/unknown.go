@@ -1,6 +1,7 @@
 package command
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // unknown is the error of a flag that the command does not have. It names what to type instead where that is known.
@@ -50,7 +52,38 @@ func (p *parser) afterScript(before, arg string) string {
 			return before + " it is for " + filepath.Base(script) + `, put it after "--": ` + line.quoted()
 		}
 	}
+	return line.afterBareScript(before, len(p.beforeEnd()))
+}
+
+// beforeEnd are the words left before "--".
+func (p *parser) beforeEnd() []string {
+	if end := slices.Index(p.rest, "--"); end >= 0 {
+		return p.rest[:end]
+	}
+	return p.rest
+}
+
+// afterBareScript is afterScript for a script of the working directory that is given without --script, among the first
+// words.
+func (p *parser) afterBareScript(before string, words int) string {
+	for i, word := range p.words[:min(len(p.words), 1+words)] {
+		if !isLocalScript(word) {
+			continue
+		}
+		p.localFlags = append(p.localFlags, "--script="+word)
+		p.words = slices.Delete(p.words, i, i+1)
+		return before + " it is for " + filepath.Base(word) + ", type: " + p.quoted()
+	}
 	return ""
+}
+
+// isLocalScript reports whether a word names a script below the working directory.
+func isLocalScript(word string) bool {
+	if !filepath.IsLocal(word) || !spec.HasInterpreter(word) {
+		return false
+	}
+	info, err := os.Stat(word)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // withoutFlag is the command line with arg, and the words after it that are no flags of the command, after "--".
