@@ -19,7 +19,7 @@ func dockerFlag(name string) string {
 		return device
 	case "i", "t", "it", "ti", "interactive", "tty":
 		return terminal
-	case "net", "p", "publish", "P", "publish-all", "expose":
+	case "net", "p", "publish", "P", "publish-all", "expose", "dns", "add-host", "hostname":
 		return network
 	case "rm":
 		return "a run leaves nothing but its result and outputs; leave it out"
@@ -33,7 +33,15 @@ func dockerFlag(name string) string {
 		return user
 	case "m":
 		return "limit the memory with --memory SIZE"
-	case "privileged", "cap-add":
+	case "l":
+		return "label the run with --label K=V"
+	case "pids-limit":
+		return "limit processes and threads with --pids N"
+	case "read-only", "tmpfs", "shm-size", "init":
+		return "every run has a read-only root, a /tmp and a /dev/shm of its own, and an init; leave it out"
+	case "pull":
+		return `"scidex-oci image pull" gets an image, and --rootfs NAME runs on it`
+	case "privileged", "cap-add", "cap-drop", "security-opt", "userns":
 		return rights
 	case "entrypoint":
 		return "give the command and its arguments after all flags"
