@@ -55,7 +55,7 @@ class Pictures(unittest.TestCase):
         self.assertNotEqual(first, second)  # which is what the file is for
         own = Path("/tmp/own")
         own.mkdir()
-        (own / "matplotlibrc").write_text("savefig.facecolor: '#123456'\n")
+        (own / "matplotlibrc").write_text("savefig.facecolor: 123456\n")
         first, second = both(ENVIRONMENT, own)
         self.assertIn(b"#123456", first)  # the matplotlibrc of the working directory comes first
         self.assertNotEqual(first, second)
