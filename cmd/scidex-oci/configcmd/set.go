@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -23,7 +24,7 @@ func newSet(p *command.Program) *cli.Command {
 		ArgsUsage: "KEY VALUE",
 		Description: `Key and value are checked as commands check them. Comments, order and mode of the file stay as they are; the file
 and its directory are made if they are missing. A key of a flag that may be given several times takes several
-values, which replace those it had.
+values, which replace those it had. A relative path is stored as an absolute one.
 
 ` + about,
 		Action: func(c *cli.Context) error {
@@ -45,7 +46,11 @@ values, which replace those it had.
 			if err != nil {
 				return err
 			}
-			return setKey(p, path, key, given[1:])
+			here, err := filepath.Abs(".")
+			if err != nil {
+				return fmt.Errorf("working directory: %w; change to one that exists", err)
+			}
+			return setKey(p, path, key, key.Absolute(here, given[1:]))
 		},
 	}
 }
