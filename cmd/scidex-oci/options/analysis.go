@@ -20,6 +20,7 @@ type Analysis struct {
 type fields struct {
 	analysis spec.Analysis
 	dir      string // relative paths start here
+	file     string // the config file; empty for the others
 	err      error  // the first
 }
 
@@ -67,7 +68,7 @@ func field[T any](o *Analysis, name, usage string, at func(*spec.Analysis) *T, p
 	f.take = func(l layers) error {
 		for i, from := range l {
 			of := &o.of[i]
-			of.dir = from.dir
+			of.dir, of.file = from.dir, from.file
 			value, err := optional(from.text(name), parse)
 			if *at(&of.analysis) = value; of.err == nil {
 				of.err = err

@@ -75,7 +75,15 @@ func (k Parser) Analysis(ctx context.Context, find Finder) (spec.Analysis, error
 	a, err = k.command(a)
 	problem = cmp.Or(problem, err)
 	a.Runtime, err = k.global.Runtime(a.Runtime)
-	return a, cmp.Or(problem, err, k.missingSecret(a))
+	return a, cmp.Or(problem, err, k.missingSecret(a), k.missingOfConfig(a))
+}
+
+// missingOfConfig refuses a directory of the config file that is not here, unless the run is elsewhere.
+func (k Parser) missingOfConfig(a spec.Analysis) error {
+	if k.Elsewhere {
+		return nil
+	}
+	return k.run.MissingOfConfig(a)
 }
 
 // base is the manifest, the recorded request, or an empty analysis.

@@ -85,6 +85,7 @@ func TestPrecedence(t *testing.T) {
 	dir := t.TempDir()
 	config := write(t, filepath.Join(dir, "etc", "c.yaml"), "memory: 1GiB\ncpus: 2\npids: 10\ntimeout: 1m\ndata: d\nenv: {A: config, B: config}\nlog_size: 2MiB\n")
 	manifest := write(t, filepath.Join(dir, "m", "m.yaml"), "command: [python3, m.py]\ncpus: 3\npids: 11\ntimeout: 2m\ndocs: d\nenv: {B: manifest, C: manifest}\n")
+	write(t, filepath.Join(dir, "etc", "d", "a.csv"), "")
 	k := parserOf(t, dir, map[string]string{"SCIDEX_OCI_CONFIG": config, "SCIDEX_OCI_PIDS": "12", "SCIDEX_OCI_TIMEOUT": "3m", "SCIDEX_OCI_ENV": "C=env,D=env", "SCIDEX_OCI_KEEP": ""},
 		"-f", manifest, "--timeout", "4m", "--env", "D=flag")
 	got, err := k.Analysis(t.Context(), noFind)
@@ -249,5 +250,27 @@ func lookupIn(values map[string]string) options.Lookup {
 	return func(name string) (string, bool) {
 		value, ok := values[name]
 		return value, ok
+	}
+}
+
+func TestMissingDirectoryOfConfig(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte("data: nodata\ndocs: none\nstage: .\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	analysis := func(args ...string) string {
+		_, err := parserOf(t, dir, nil, append([]string{"--config", "config.yaml"}, args...)...).Analysis(t.Context(), noFind)
+		if err == nil {
+			return ""
+		}
+		return err.Error()
+	}
+	if got := analysis("true"); !strings.HasPrefix(got, `data in config file "`+dir+`/config.yaml": "`+dir+`/nodata" does not exist`) {
+		t.Errorf("not refused for the config file: %s", got)
+	}
+	for _, data := range []string{"none", ".", "absent"} {
+		if got := analysis("--data", data, "true"); got != "" {
+			t.Errorf("--data %s: %s", data, got)
+		}
 	}
 }
