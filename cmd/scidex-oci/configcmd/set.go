@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -28,6 +29,10 @@ values, which replace those it had. A relative path is stored as an absolute one
 
 ` + about,
 		Action: func(c *cli.Context) error {
+			if word := c.Args().First(); c.Args().Len() == 1 && strings.Contains(word, "=") {
+				_, err := options.ParseConfigKey(word)
+				return command.Usagef("%s", err) // has what to write
+			}
 			given, err := command.Args(c, 2, -1)
 			if err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // Config has the options of one config file, without those of flags and variables.
@@ -73,10 +74,22 @@ func ParseConfigKey(name string) (ConfigKey, error) {
 	}
 	f := named(flags, strings.ReplaceAll(path[0], "_", "-"))
 	if len(path) == 2 || f == nil || key(f.Name) != path[0] || f.Name == runtimesKey {
-		known := ConfigKeys()
-		return ConfigKey{}, fmt.Errorf("unknown key %q, the keys are %s%s", name, strings.Join(known, ", "), suggest.DidYouMean(name, known, ""))
+		return ConfigKey{}, unknownKey(name)
 	}
 	return ConfigKey{Path: strings.Split(name, "."), List: f.repeatable}, nil
+}
+
+// unknownKey names the key that was most likely meant, and all of them only where none is near.
+func unknownKey(name string) error {
+	known := ConfigKeys()
+	key, value, pair := strings.Cut(name, "=")
+	if pair && slices.Contains(known, key) {
+		return fmt.Errorf("unknown key %q; write: scidex-oci config set %s %s", name, key, format.ShellQuote(value))
+	}
+	if meant := suggest.DidYouMean(key, known, ""); meant != "" {
+		return fmt.Errorf("unknown key %q%s \"scidex-oci run --help\" explains the keys", name, meant)
+	}
+	return fmt.Errorf("unknown key %q; the keys are %s", name, strings.Join(known, ", "))
 }
 
 // ConfigKeys are the names of all keys, as ParseConfigKey takes them.

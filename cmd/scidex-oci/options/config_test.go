@@ -195,3 +195,18 @@ func TestParseConfigSection(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownConfigKey(t *testing.T) {
+	for name, want := range map[string]string{
+		"memroy":             `unknown key "memroy"; did you mean "memory"? "scidex-oci run --help" explains the keys`,
+		"gc.keep_lst":        `unknown key "gc.keep_lst"; did you mean "gc.keep_last"? "scidex-oci run --help" explains the keys`,
+		"limits=best-effort": `unknown key "limits=best-effort"; write: scidex-oci config set limits best-effort`,
+		"label=a=b c":        `unknown key "label=a=b c"; write: scidex-oci config set label 'a=b c'`,
+		"limit=best-effort":  `unknown key "limit=best-effort"; did you mean "limits"? "scidex-oci run --help" explains the keys`,
+		"zzzzzz":             `unknown key "zzzzzz"; the keys are ` + strings.Join(ConfigKeys(), ", "),
+	} {
+		if _, err := ParseConfigKey(name); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+}
