@@ -53,7 +53,13 @@ func TestArrange(t *testing.T) {
 func TestArrangeRefuses(t *testing.T) {
 	tests := map[string]string{
 		"rnu x":                 `unknown command "rnu"; did you mean "run"?`,
-		"init":                  `unknown command "init"`,
+		"init":                  `unknown command "init"; see "scidex-oci --help"`,
+		"ps -a":                 `unknown command "ps"; type "scidex-oci ls"`,
+		"list":                  `unknown command "list"; type "scidex-oci ls"`,
+		"inspect a":             `unknown command "inspect"; type "scidex-oci show"`,
+		"pull python":           `unknown command "pull"; type "scidex-oci image pull"`,
+		"exec a sh":             `unknown command "exec"; type "scidex-oci run --shell ID"`,
+		"version":               `unknown command "version"; type "scidex-oci --version"`,
 		"outputs expert":        `unknown command "expert"; did you mean "export"?`,
 		"run --memry 2g x":      `unknown flag "--memry"; did you mean "--memory"?`,
 		"run --memry=2g x":      `unknown flag "--memry"; did you mean "--memory"?`,

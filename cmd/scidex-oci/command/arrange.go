@@ -38,7 +38,7 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 		}
 		cmd = below
 		if cmd == nil {
-			return nil, Usagef("unknown command %q%s", *word, suggest.DidYouMean(*word, Names(commands), ""))
+			return nil, unknownCommand(*word, commands, len(p.path) == 1)
 		}
 		p.enter(cmd)
 		commands = cmd.Subcommands
