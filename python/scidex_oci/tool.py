@@ -173,6 +173,6 @@ class Call:
         if code is not None and code < 0:
             message = f"{self.process.argv[0]} was killed by signal {-code}; \"show\" tells what came of its run"
         message = message[len("scidex-oci: "):] if message.startswith("scidex-oci: ") else message
-        unknown = message.startswith("no run ") or message.endswith("is the beginning of several ids; type more of it")
+        unknown = message.startswith("no run ") or "is the beginning of several ids; type " in message
         kind = NotFound if unknown else CommandError
         return kind(message, self.process.argv, code)

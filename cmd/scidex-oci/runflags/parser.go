@@ -128,7 +128,7 @@ func (k Parser) recorded(ctx context.Context, find Finder, name string) (spec.An
 	}
 	run, err := find(ctx, name)
 	if err != nil {
-		return a, stores.NotFound(name, err)
+		return a, stores.NotFoundWhole(name, err)
 	}
 	if err := stores.WholeID(name, run); err != nil {
 		return a, fmt.Errorf("--again: %w", err)

@@ -69,11 +69,19 @@ func (st *Stores) Find(ctx context.Context, name string) (catalog.Run, error) {
 
 // FindWhole is Find for a command that changes a run or makes another attempt of it. It refuses a prefix.
 func (st *Stores) FindWhole(ctx context.Context, name string) (catalog.Run, error) {
-	run, err := st.Find(ctx, name)
-	if err == nil {
-		err = WholeID(name, run)
+	run, err := st.Catalog.Find(ctx, name)
+	if err != nil {
+		return run, NotFoundWhole(name, err)
 	}
-	return run, err
+	return run, WholeID(name, run)
+}
+
+// NotFoundWhole is NotFound for a command that refuses a prefix.
+func NotFoundWhole(name string, err error) error {
+	if errors.Is(err, catalog.ErrAmbiguous) {
+		return fmt.Errorf("%q is the beginning of several ids; type all of the id here, \"scidex-oci ls\" has it", name)
+	}
+	return NotFound(name, err)
 }
 
 // WholeID refuses a name that is only the beginning of the id of the run it found: a typing error may begin an id as well.

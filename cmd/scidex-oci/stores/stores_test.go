@@ -24,3 +24,10 @@ func TestWholeID(t *testing.T) {
 		}
 	}
 }
+
+func TestNotFoundWhole(t *testing.T) {
+	got := NotFoundWhole("2026", catalog.ErrAmbiguous).Error()
+	if want := `"2026" is the beginning of several ids; type all of the id here, "scidex-oci ls" has it`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
