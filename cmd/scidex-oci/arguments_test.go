@@ -65,10 +65,10 @@ func TestArrangeRefuses(t *testing.T) {
 		"run --memry=2g x":      `unknown flag "--memry"; did you mean "--memory"?`,
 		"run --rot /r x":        `unknown flag "--rot"; did you mean "--root"?`,
 		"run --network2 x":      `unknown flag "--network2"; did you mean "--network"?`,
-		"show a --zzzzzzzzzzzz": `unknown flag "--zzzzzzzzzzzz"`,
+		"show a --zzzzzzzzzzzz": `unknown flag "--zzzzzzzzzzzz"; see "scidex-oci show --help"`,
 		"run --memory":          `flag "--memory" needs a value`,
 		"run --json=maybe x":    `flag "--json" takes true or false, not "maybe"`,
-		"--bogus run":           `unknown flag "--bogus"`,
+		"--bogus run":           `unknown flag "--bogus"; see "scidex-oci --help"`,
 	}
 	for in, want := range tests {
 		_, err := command.Arrange(newApp(&command.Program{}), strings.Fields(in))
@@ -124,12 +124,12 @@ func TestArrangeKnowsAScriptsFlags(t *testing.T) {
 		"run --script s.py --a 3 -v b -- --memory":           `unknown flag "--a"; if it is for s.py, put it after "--": scidex-oci run --script=s.py -- --a 3 -v b --memory`,
 		"run --script s.py --inputs 3":                       `unknown flag "--inputs"; did you mean "--input"? If it is for s.py, put it after "--": scidex-oci run --script=s.py -- --inputs 3`,
 		"run --script s.py --alpha 3 --memory":               `unknown flag "--alpha"; if it is for s.py, put it after "--": scidex-oci run --script=s.py -- --alpha 3`,
-		"run --alpha 3 -- x --script s.py":                   `unknown flag "--alpha"`,
-		"batch --script s.py --alpha 3":                      `unknown flag "--alpha"`,
+		"run --alpha 3 -- x --script s.py":                   `unknown flag "--alpha"; see "scidex-oci run --help"`,
+		"batch --script s.py --alpha 3":                      `unknown flag "--alpha"; see "scidex-oci batch --help"`,
 		"run --alpha 3 here.py b":                            `unknown flag "--alpha"; if it is for here.py, type: scidex-oci run --script=here.py -- --alpha 3 b`,
 		"run --memroy 2g here.py":                            `unknown flag "--memroy"; did you mean "--memory"? If it is for here.py, type: scidex-oci run --script=here.py -- --memroy 2g`,
-		"run --alpha 3 gone.py":                              `unknown flag "--alpha"`,
-		"run --alpha 3 -- here.py":                           `unknown flag "--alpha"`,
+		"run --alpha 3 gone.py":                              `unknown flag "--alpha"; see "scidex-oci run --help"`,
+		"run --alpha 3 -- here.py":                           `unknown flag "--alpha"; see "scidex-oci run --help"`,
 	}
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("here.py", nil, 0o600); err != nil {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +31,16 @@ func (p *parser) unknown(arg, given string) error {
 	if meant != "" {
 		before = " If"
 	}
-	return Usagef("unknown flag %q%s%s", shown, meant, p.afterScript(before, arg))
+	way := meant + p.afterScript(before, arg)
+	if way == "" {
+		way = fmt.Sprintf("; see \"%s --help\"", strings.Join(p.commands(), " "))
+	}
+	return Usagef("unknown flag %q%s", shown, way)
+}
+
+// commands are the program and the commands of the line, without flags.
+func (p *parser) commands() []string {
+	return slices.DeleteFunc(slices.Clone(p.path), func(word string) bool { return strings.HasPrefix(word, "-") })
 }
 
 // docker returns what to type in place of a flag of docker run, which the commands that run analyses are mistaken for.
