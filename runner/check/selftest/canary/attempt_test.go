@@ -126,7 +126,7 @@ func TestAttemptsAreRefused(t *testing.T) {
 
 // The attempts of marks find them, and those of other marks do not.
 func TestMarksAreFound(t *testing.T) {
-	m := NewMarks(uniqueName(t))
+	m := unusedMarks(t)
 	if err := m.leave(); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestMarksAreFound(t *testing.T) {
 			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
 		}
 	}()
-	other := NewMarks("other-" + uniqueName(t))
+	other := unusedMarks(t)
 	for i, s := range m.List() {
 		want := OK
 		if s.What == "process" {
@@ -150,6 +150,20 @@ func TestMarksAreFound(t *testing.T) {
 		if got := Perform(s.Attempt); len(got.Got) != 1 || !slices.Contains(s.Absent, got.Got[s.Step]) {
 			t.Errorf("%s of another: %v", s.What, got.Got)
 		}
+	}
+}
+
+// unusedMarks are marks whose port nothing listens at: listeners stay to the end of the process, and with -count their random
+// ports meet.
+func unusedMarks(t *testing.T) Marks {
+	t.Helper()
+	for {
+		m := NewMarks(uniqueName(t))
+		c, err := net.Dial("tcp", m.address())
+		if err != nil {
+			return m
+		}
+		_ = c.Close()
 	}
 }
 
