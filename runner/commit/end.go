@@ -59,10 +59,13 @@ func Judge(e End, now time.Time) (f Final, err error) {
 // facts are what hints are made of.
 func (e End) facts(f Final) hints.Facts {
 	facts := hints.Facts{
-		Ended: e.Ended, Outcome: f.Outcome, Missing: e.Harvest.Missing, Logs: f.Report.Logs, Caller: e.Caller, Host: hints.ReadHost(),
+		Ended: e.Ended, Outcome: f.Outcome, Logs: f.Report.Logs, Caller: e.Caller, Host: hints.ReadHost(),
+	}
+	if f.Outcome.Reason != result.ReasonOutputMissing {
+		return facts
 	}
 	for _, entry := range e.Harvest.Listed.Sorted() {
-		if f.Outcome.Reason == result.ReasonOutputMissing && entry.Rejected == "" {
+		if entry.Rejected == "" {
 			facts.Listed = append(facts.Listed, outputs.Escape(entry.Path))
 		}
 	}

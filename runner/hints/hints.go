@@ -18,8 +18,7 @@ import (
 type Facts struct {
 	Ended   phase.Ended
 	Outcome judge.Outcome
-	Missing []string // declared outputs that matched nothing
-	Listed  []string // paths of outputs, some of them
+	Listed  []string // paths of outputs, where a declared one is missing
 	Logs    result.Logs
 	Caller  request.Caller // zero in recovery: there is none
 	Host    Host

@@ -65,7 +65,7 @@ func LimitWarnings(list []result.Enforcement) []string {
 	for _, e := range list {
 		switch {
 		case e.Limit == "memory" && e.By == result.ByRlimit:
-			parts = append(parts, "the memory limit holds for each process alone")
+			parts = append(parts, "the memory limit holds for each process alone, and not for shared memory, /tmp and /dev/shm")
 		case e.Limit == "cpus" && e.By == result.ByNone:
 			parts = append(parts, "CPUs are not limited")
 		}
@@ -73,7 +73,7 @@ func LimitWarnings(list []result.Enforcement) []string {
 	if len(parts) == 0 {
 		return nil
 	}
-	return []string{"best effort: " + strings.Join(parts, ", ")}
+	return []string{"best effort: " + strings.Join(parts, "; ")}
 }
 
 // InheritedWarnings says which of the caller's hard limits hold for the analysis too: a supervisor cannot raise them

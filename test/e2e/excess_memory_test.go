@@ -39,7 +39,7 @@ func denied(code int, signal string) ended {
 // unbounded is what an rlimit does not hold, as the result warns.
 var unbounded = well(func(t *testing.T, r result) {
 	t.Helper()
-	if said := strings.Join(r.Warnings, " "); !strings.Contains(said, "the memory limit holds for each process alone") {
+	if said := strings.Join(r.Warnings, " "); !strings.Contains(said, "not for shared memory, /tmp and /dev/shm") {
 		t.Errorf("no warning in %q", r.Warnings)
 	}
 })

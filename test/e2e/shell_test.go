@@ -141,7 +141,7 @@ func TestShellWithoutItsTerminal(t *testing.T) {
 	if err := s.typed.(*os.File).Close(); err != nil {
 		t.Fatal(err)
 	}
-	_ = s.cmd.Wait() // whatever its exit status, nobody reads it
+	_ = s.cmd.Wait() // its exit status has no reader
 	if got, want := h.mustRun("ls", "-q").stdout, id+"\n"; got != want {
 		t.Errorf("the catalog has %q, want %q", got, want)
 	}

@@ -105,7 +105,7 @@ func TestStdinOfAFile(t *testing.T) {
 	}
 }
 
-// TestStdinThatIsIdle: a pipe that nobody writes to or closes does not delay the end.
+// TestStdinThatIsIdle: a pipe that is neither written nor closed does not delay the end.
 func TestStdinThatIsIdle(t *testing.T) {
 	h := newHarness(t)
 	read, write, err := os.Pipe()

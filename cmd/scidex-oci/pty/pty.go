@@ -59,7 +59,7 @@ func (p *Pair) Attach(in, out *os.File) (detach func() error, err error) {
 	shown := make(chan struct{})
 	go func() {
 		defer close(shown)
-		_, _ = io.Copy(out, p.master) // EIO once nobody has the other end
+		_, _ = io.Copy(out, p.master) // EIO once the other end is closed
 	}()
 	return func() error {
 		failed := p.Slave.Close()
