@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Callable, Optional, Sequence
 
 from .manifest import Manifest
 from .result import Result
-from .running import finish, start
+from .running import finish, start, with_script
 from .tool import Call, OnOutput, Tool
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .tool import StrPath
 
-async def run(*, check: bool = False, again: Optional[str] = None, overwrite: bool = False,
+
+async def run(script: Optional[StrPath] = None, /, *, check: bool = False, again: Optional[str] = None, overwrite: bool = False,
               flags: Sequence[str] = (), on_output: Optional[OnOutput] = None, tool: Optional[Tool] = None,
               **fields: Unpack[Manifest]) -> Result:
     """As ``scidex_oci.run``. ``on_output`` is called in the event loop.
@@ -28,7 +30,7 @@ async def run(*, check: bool = False, again: Optional[str] = None, overwrite: bo
     """
     tool, loop = tool or Tool(), asyncio.get_running_loop()
     listener = _Listener(loop, on_output)
-    call = start(tool, fields, again=again, overwrite=overwrite, flags=flags, on_output=listener.hear)
+    call = start(tool, with_script(script, fields), again=again, overwrite=overwrite, flags=flags, on_output=listener.hear)
     listener.stop = call.process.signal
     await _ended(call, loop)
     if listener.error is not None:

@@ -36,8 +36,8 @@ class ResultError(ScidexError):
         self.result = result
 
     def __str__(self) -> str:
-        name = self.result.run_id if self.result.attempt else self.result.id or "analysis"
-        return f"{name}: {self.result.explanation}"
+        name = self.result.run_id if self.result.attempt else self.result.id
+        return f"{name}: {self.result.explanation}" if name else self.result.explanation
 
 
 class AnalysisFailed(ResultError):

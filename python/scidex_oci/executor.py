@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional
 
 from .errors import CommandError, error_of
+from .manifest import mapping
 from .result import Result, Status
 from .running import start
 from .tool import RunLogs, Tool
@@ -50,7 +51,7 @@ class Executor:
         tells how the first is. The run id is ``ID@ATTEMPT``. An analysis that could not begin, because there is no such
         command, has one too; what scidex-oci refuses or fails at is raised: RequestError, AnalysisError.
         """
-        call = start(self.tool, {**self.defaults, **spec}, flags=["--detach"], pass_fds=self._lock)
+        call = start(self.tool, {**self.defaults, **mapping(spec)}, flags=["--detach"], pass_fds=self._lock)
         call.wait()
         result = self.tool.outcome(call)
         error = None if result.attempt and result.state is not Status.ERROR else error_of(result)

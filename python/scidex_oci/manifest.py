@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Sequence, TypedDict, Union
@@ -56,11 +57,27 @@ class Manifest(TypedDict, total=False):
 
 def encode(fields: Mapping[str, Any]) -> bytes:
     """The manifest as one line of JSON. A field that is None is left out."""
-    return json.dumps({name: _plain(value) for name, value in fields.items() if value is not None},
-                      ensure_ascii=True, allow_nan=False).encode() + b"\n"
+    return json.dumps({name: _field(name, value) for name, value in mapping(fields).items() if value is not None},
+                      ensure_ascii=True).encode() + b"\n"
+
+
+def mapping(fields: Any) -> Mapping[str, Any]:
+    """The fields, if they are a mapping."""
+    if not isinstance(fields, Mapping):
+        raise TypeError(f"an analysis is a mapping of manifest fields, such as {{\"script\": \"fit.py\"}}, not {fields!r}")
+    return fields
+
+
+def _field(name: str, value: Any) -> Any:
+    try:
+        return _plain(value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from None
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"a manifest cannot hold the number {value}")
     if isinstance(value, (str, int, float)):
         return value
     if isinstance(value, os.PathLike):
@@ -72,4 +89,4 @@ def _plain(value: Any) -> Any:
         return plain
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         return [_plain(item) for item in value]
-    raise TypeError(f"a manifest cannot hold {value!r} ({type(value).__name__})")
+    raise TypeError(f"a manifest cannot hold {value!r} ({type(value).__name__}); give text, a path, a number, a list or a mapping")

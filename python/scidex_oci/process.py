@@ -7,6 +7,7 @@ between a start and its end, and no process is left as a zombie, whoever waits o
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import selectors
 import signal
@@ -163,9 +164,12 @@ def _ignore(_: bytes) -> None:
     pass
 
 
+_NO_PROGRAM = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENOEXEC)
+
+
 def not_installed(program: str, error: OSError) -> Exception:
     """What a failed start means: the program is missing, or something else is."""
-    if isinstance(error, (FileNotFoundError, PermissionError)) and error.filename == program:
+    if error.errno in _NO_PROGRAM and error.filename == program:
         return NotInstalled(f"{program} cannot be started ({error.strerror}): install scidex-oci, put its directory "
                             "into PATH, or name it by SCIDEX_OCI_BIN or Tool(binary=...)")
     return error

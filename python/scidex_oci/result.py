@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
 from enum import Enum
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from .tool import StrPath, Tool
 
 T = TypeVar("T")
+
+# Where in its standard input scidex-oci found a refused request, which this package wrote there: a batch numbers it by line.
+_POSITION = re.compile(r"\A(-|standard input):[0-9]+: ")
 
 
 class Status(str, Enum):
@@ -256,7 +260,7 @@ class Rejected:
         return _exact(self.path, self.path_b64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """One run. Fields are those of the JSON; what this version does not know is in ``raw`` all the same."""
 
@@ -310,7 +314,17 @@ class Result:
         """The result in a decoded JSON object; ``tool`` is asked for outputs and logs."""
         values = _values(cls, raw)
         values.update(state=Status(raw.get("state")), raw=dict(raw), tool=tool)
+        if not values.get("attempt"):
+            values["message"] = _POSITION.sub("", values.get("message", ""))
         return cls(**values)
+
+    def __repr__(self) -> str:
+        """One line; the whole is in ``raw``."""
+        end = f"{self.state} ({self.reason})" if self.reason else str(self.state)
+        if not self.attempt:
+            return f"<Result {self.id or 'without a run'}: {end}>"
+        outputs = "1 output" if self.outputs_total == 1 else f"{self.outputs_total} outputs"
+        return f"<Result {self.run_id}: {end}, {outputs}, {self.usage.wall_ms / 1000:g} s>"
 
     @property
     def run_id(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence
 
 from .errors import Interrupted, error_of
@@ -12,40 +13,74 @@ from .tool import Call, OnOutput, Tool
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .tool import StrPath
 
-def run(*, check: bool = False, again: Optional[str] = None, overwrite: bool = False,
+
+def run(script: Optional[StrPath] = None, /, *, check: bool = False, again: Optional[str] = None, overwrite: bool = False,
         flags: Sequence[str] = (), on_output: Optional[OnOutput] = None, tool: Optional[Tool] = None,
         **fields: Unpack[Manifest]) -> Result:
     """Runs one analysis and returns its result, however it ended, also that of a refused request.
 
-    ``fields`` are those of a manifest: ``run(script="fit.py", data="measurements", memory="1GiB")``. With ``check``, a
-    result that is not complete is raised: AnalysisFailed, AnalysisCanceled, AnalysisError, RequestError. ``again`` repeats
-    the recorded request of a run and takes no fields; ``overwrite`` lets ``export`` write into a directory that is not
-    empty; ``flags`` are further flags of ``scidex-oci run``. ``on_output`` is called with pieces of what the analysis
-    writes, standard output and standard error as they come, in another thread; where it raises, the run is stopped and
-    that is raised.
+    ``fields`` are those of a manifest: ``run("fit.py", data="measurements", memory="1GiB")``; ``script`` may also be the
+    positional argument. With ``check``, a result that is not complete is raised: AnalysisFailed, AnalysisCanceled,
+    AnalysisError, RequestError. ``again`` repeats the recorded request of a run and takes no fields; ``overwrite`` lets
+    ``export`` write into a directory that is not empty; ``flags`` are further flags of ``scidex-oci run``. ``on_output`` is
+    called with pieces of what the analysis writes, standard output and standard error as they come, in another thread; where
+    it raises, the run is stopped and the exception is raised.
 
     Ctrl-C asks the analysis to end, waits for what comes of it and raises Interrupted with the result; a second one kills
-    it. Raises NotInstalled, and CommandError where scidex-oci itself was killed.
+    it. Raises NotInstalled, CommandError where scidex-oci itself was killed, and TypeError and ValueError for what is no
+    request.
     """
     tool = tool or Tool()
-    call = start(tool, fields, again=again, overwrite=overwrite, flags=flags, on_output=on_output)
+    call = start(tool, with_script(script, fields), again=again, overwrite=overwrite, flags=flags, on_output=on_output)
     try:
         call.wait()
-    except KeyboardInterrupt as interrupt:
-        raise Interrupted(tool.outcome(call)) from interrupt
+    except KeyboardInterrupt:
+        raise Interrupted(tool.outcome(call)) from None
     return finish(tool.outcome(call), check)
+
+
+def with_script(script: Optional[StrPath], fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields with a script that was given without its name."""
+    if script is None:
+        return fields
+    if not isinstance(script, (str, os.PathLike)):
+        raise TypeError(f"a script is the path of a file, not {script!r}; run a command by run(command=[\"echo\", \"hello\"])")
+    if fields.get("script") is not None:
+        raise TypeError(f"two scripts, {script!r} and {fields['script']!r}; give one")
+    return {**fields, "script": script}
 
 
 def start(tool: Tool, fields: Mapping[str, Any], *, again: Optional[str] = None, overwrite: bool = False,
           flags: Sequence[str] = (), on_output: Optional[OnOutput] = None, pass_fds: Sequence[int] = ()) -> Call:
     """Starts ``scidex-oci run`` for a request."""
+    _check(tool, flags, on_output)
     words: List[str] = ["run", "--json", "--quiet", *(["--overwrite"] if overwrite else []), *flags]
     if again is None:
+        _check_program(fields, flags)
         return tool.start(*words, "--file", "-", stdin=encode(fields), on_output=on_output, pass_fds=pass_fds)
     if fields:
         raise ValueError(f"again repeats a recorded request and takes no fields, but {', '.join(fields)} were given")
     return tool.start(*words, "--again", again, on_output=on_output)
+
+
+def _check_program(fields: Mapping[str, Any], flags: Sequence[str]) -> None:
+    """What scidex-oci refuses too, but in words of its command line."""
+    script, command = fields.get("script"), fields.get("command")
+    if not script and not command and not flags:
+        raise TypeError('nothing to run; give a script, run(script="fit.py"), or a command, run(command=["echo", "hello"])')
+    if script and command:
+        raise TypeError(f"both a script, {script!r}, and a command, {command!r}; give one")
+
+
+def _check(tool: Any, flags: Any, on_output: Any) -> None:
+    if not isinstance(tool, Tool):
+        raise TypeError(f"tool is a scidex_oci.Tool, such as Tool(binary=...), not {tool!r}")
+    if isinstance(flags, (str, bytes)):
+        raise TypeError(f"flags is a list of text, such as [{flags!r}], not {flags!r}")
+    if on_output is not None and not callable(on_output):
+        raise TypeError(f"on_output is a function that takes text, not {on_output!r}")
 
 
 def finish(result: Result, check: bool) -> Result:

@@ -24,6 +24,13 @@ class BatchTest(Case):
         with self.batch(lines, resume=True) as batch:
             self.assertEqual(sorted(r.run_id for r in batch), [f"b{i}@1" for i in range(6)])
 
+    def test_lines_that_are_refused(self) -> None:
+        lines: List[Any] = [{"command": ["true"]}, {"command": ["true"], "bogus": 1}]
+        with self.batch(lines) as batch:
+            self.assertEqual([(r.line, r.message) for r in batch if not r.ok], [(2, 'unknown field "bogus"')])
+        with self.assertRaisesRegex(TypeError, "mapping of manifest fields, .*, not 'fit.py'"):
+            list(self.batch(["fit.py"]))
+
     def test_the_next_line_depends_on_a_result(self) -> None:
         ended: "List[str]" = []
         first = threading.Event()

@@ -18,6 +18,8 @@ class ExecutorTest(Case):
         self.assertEqual(run_id, "a@1")
         self.assertEqual((self.executor.check_status(run_id), self.executor.check_status("a").tes), (Status.RUNNING, "RUNNING"))
         self.assertEqual(self.executor.result("a").analysis["pids"], 50)
+        with self.assertRaisesRegex(TypeError, "mapping of manifest fields, .*, not 'fit.py'"):
+            self.executor.run_analysis("fit.py")  # type: ignore[arg-type]
         with self.assertRaisesRegex(RequestError, "in use"):
             self.executor.run_analysis({"id": "a", "command": ["true"]})
         while not self.executor.get_logs("a").stdout:

@@ -38,6 +38,21 @@ class ResultTest(unittest.TestCase):
         self.assertEqual(r.enforced, [])
         self.assertEqual(r.raw["of_tomorrow"], {"x": 1})
 
+    def test_repr_is_one_short_line(self) -> None:
+        self.assertEqual(repr(Result.from_json(RAW)), "<Result a@2: failed (out_of_memory), 9 outputs, 1.5 s>")
+        self.assertEqual(repr(Result.from_json({**RAW, "reason": "", "state": "running", "outputs_total": 1})),
+                         "<Result a@2: running, 1 output, 1.5 s>")
+        refused = Result.from_json({"state": "error", "reason": "request", "message": "-:1: unknown field"})
+        self.assertEqual(repr(refused), "<Result without a run: error (request)>")
+        self.assertEqual(repr(RequestError(refused)), "RequestError(<Result without a run: error (request)>)")
+
+    def test_a_position_in_standard_input_is_left_out(self) -> None:
+        for message in ("-:1: memory: no", "standard input:12: memory: no", "memory: no"):
+            refused = Result.from_json({"state": "error", "reason": "request", "message": message})
+            self.assertEqual((refused.message, str(RequestError(refused))), ("memory: no", "memory: no"))
+        ended = Result.from_json({**RAW, "message": "-:1: of the analysis"})
+        self.assertEqual(ended.message, "-:1: of the analysis")
+
     def test_notes(self) -> None:
         self.assertEqual(
             Result.from_json(RAW).completion_notes,

@@ -57,6 +57,8 @@ class RunTest(Case):
         with self.assertRaisesRegex(AnalysisFailed, "two@1: the analysis exited with 3") as raised:
             self.run_("sh", "-c", "exit 3", id="two", check=True)
         self.assertEqual(raised.exception.result.exit_code, 3)
+        with self.assertRaisesRegex(AnalysisFailed, r"\Athree@1: command \"nosuch\" is not .*\nhint: .*--runtime"):
+            self.run_("nosuch", id="three", check=True)
 
     def test_refused(self) -> None:
         r = self.run_("true", bogus=1)
@@ -67,6 +69,42 @@ class RunTest(Case):
             r.read("a")
         with self.assertRaisesRegex(TypeError, "cannot hold"):
             self.run_("true", data=b"bytes")
+
+    def test_script_without_its_name(self) -> None:
+        (self.dir / "s.sh").write_text("#!/bin/sh\necho $1\n")
+        self.dir.chmod(0o755)
+        for script in ("s.sh", PurePath("s.sh")):
+            self.assertEqual(scidex_oci.run(script, args=["a"], tool=self.tool, check=True).stdout(), b"a\n")
+        with self.assertRaisesRegex(TypeError, "two scripts, 's.sh' and 't.sh'; give one"):
+            scidex_oci.run("s.sh", tool=self.tool, **{"script": "t.sh"})  # type: ignore[misc]
+
+    def test_no_program(self) -> None:
+        for fields in ({}, {"command": []}, {"memory": "1GiB"}):
+            with self.assertRaisesRegex(TypeError, r'run\(script="fit.py"\), or a command, run\(command='):
+                scidex_oci.run(tool=self.tool, **fields)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(TypeError, r"both a script, 's.sh', and a command, \['true'\]; give one"):
+            scidex_oci.run("s.sh", command=["true"], tool=self.tool)
+        with self.assertRaisesRegex(TypeError, r"the path of a file, not \['true'\]; run a command by run\(command="):
+            scidex_oci.run(["true"], tool=self.tool)  # type: ignore[arg-type]
+
+    def test_refusals_begin_with_the_field(self) -> None:
+        (self.dir / "data").mkdir()
+        self.assertTrue(self.run_("true", data=self.dir / "data", memory=1e9).ok)
+        for fields, message in (({"timeout": "5 minutes"}, 'timeout: "5 minutes" is no'), ({"memory": "lots"}, 'memory: "lots" is no'),
+                                ({"data": ["a"]}, "data: must be text, not a list"), ({"inputs": "a"}, "inputs: must be a list"),
+                                ({"labels": ["a"]}, "labels: must be a mapping"), ({"bogus": 1}, 'unknown field "bogus"')):
+            with self.subTest(fields), self.assertRaises(RequestError) as raised:
+                self.run_("true", check=True, **fields)
+            self.assertRegex(str(raised.exception), f"\\A{message}")
+        for value, kind in ((float("nan"), ValueError), (float("inf"), ValueError), ({1}, TypeError)):
+            with self.subTest(value), self.assertRaisesRegex(kind, r"\Atimeout: a manifest cannot hold"):
+                self.run_("true", timeout=value)
+
+    def test_arguments_of_a_wrong_type(self) -> None:
+        for options, message in (({"tool": "scidex-oci"}, r"such as Tool\(binary=...\), not 'scidex-oci'"),
+                                 ({"flags": "--ids=range"}, r"such as \['--ids=range'\]"), ({"on_output": 1}, "on_output is a function")):
+            with self.subTest(options), self.assertRaisesRegex(TypeError, message):
+                scidex_oci.run(command=["true"], **{"tool": self.tool, **options})  # type: ignore[arg-type]
 
     def test_again(self) -> None:
         self.run_("sh", "-c", "exit 4", id="three")
@@ -112,6 +150,10 @@ class RunTest(Case):
         self.assertEqual(self.tool.show("heard").state, "canceled")
 
     def test_not_installed(self) -> None:
+        (self.dir / "garbage").write_bytes(b"\0")
+        (self.dir / "garbage").chmod(0o755)
+        with self.assertRaisesRegex(NotInstalled, "garbage cannot be started .*: install scidex-oci"):
+            scidex_oci.run(command=["true"], tool=Tool(binary=self.dir / "garbage"))
         for binary in ("/nonexistent/scidex-oci", "scidex-oci-that-is-not", "/etc/passwd"):
             with self.assertRaisesRegex(NotInstalled, binary):
                 scidex_oci.run(command=["true"], tool=Tool(binary=binary))
@@ -160,6 +202,7 @@ class InterruptTest(Case):
                 scidex_oci.run(command={command!r}, id="c", grace="1h", on_output=lambda text: print(text, end="", flush=True))
             except scidex_oci.Interrupted as interrupted:
                 r = interrupted.result
+                assert interrupted.__suppress_context__, "a traceback shows two KeyboardInterrupts"
                 print(json.dumps([r.state, r.reason, r.signal, [o.path for o in r.outputs]]))
         """)
         assert child.stdout is not None
