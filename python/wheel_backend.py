@@ -16,7 +16,7 @@ METADATA = f"""\
 Metadata-Version: 2.1
 Name: scidex-oci
 Version: {VERSION}
-Summary: Run analyses that nobody has reviewed in rootless containers, from Python
+Summary: Run unreviewed analyses in rootless containers, from Python
 Project-URL: Source, https://github.com/scidex-ai/scidex-oci
 License: Apache-2.0
 Classifier: Operating System :: POSIX :: Linux

@@ -9,7 +9,7 @@
 --                 deletes nothing but jobs of the queue and what workers note beside them, which pass.
 --   scidex_admin  owns the schema: also DELETE (rm) and changes of the schema (catalog migrate).
 --
--- Both are groups that nobody logs in as: GRANT scidex_run TO somebody.
+-- Both are groups that cannot log in: GRANT scidex_run TO a user.
 BEGIN;
 
 DO $$

@@ -1,4 +1,4 @@
-"""Runs analyses that nobody has reviewed in rootless containers, by calling scidex-oci.
+"""Runs unreviewed analyses in rootless containers, by calling scidex-oci.
 
     result = scidex_oci.run(script="fit.py", data="measurements", memory="1GiB")
     print(result.completion_notes)

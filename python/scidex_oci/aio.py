@@ -1,6 +1,6 @@
 """run for asyncio.
 
-The command has a thread of its own, which takes its end whatever becomes of the event loop: a loop that is closed
+The command has its own thread, which waits for its end whatever happens to the event loop: a loop that is closed
 meanwhile leaves no zombie, and no child watcher is needed.
 """
 
@@ -39,7 +39,7 @@ async def run(script: Optional[StrPath] = None, /, *, check: bool = False, again
 
 
 class _Listener:
-    """Takes output from the command's thread to a function in the loop; where that raises, the run is stopped."""
+    """Passes output from the command's thread to a function in the loop; if that raises, the run is stopped."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_output: Optional[OnOutput]) -> None:
         self.error: Optional[Exception] = None
@@ -79,7 +79,7 @@ async def _ended(call: Call, loop: asyncio.AbstractEventLoop) -> None:
         except asyncio.CancelledError as error:
             canceled = canceled or error
             call.process.signal()
-        except BaseException:  # the loop is gone, and nobody can wait
+        except BaseException:  # the loop is gone, and no task can wait
             call.process.signal()
             raise
     if canceled is not None:

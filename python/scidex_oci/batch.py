@@ -31,7 +31,7 @@ class Batch:
     further flags of ``scidex-oci batch``, defaults for all lines among them. A line that is refused has a result too.
 
     Leaving the ``with`` early, by an exception, by Ctrl-C or otherwise, and ``stop`` end the batch: nothing more is started, and what runs is
-    ended with its grace and committed; ``resume`` takes up what was not run. Raises CommandError, at the end of the results,
+    ended with its grace and committed; ``resume`` runs the rest. Raises CommandError, at the end of the results,
     where the batch itself could not be run to its end, and what the iterable raised.
     """
 
@@ -74,9 +74,9 @@ class Batch:
         raise StopIteration
 
     def stop(self) -> None:
-        """Starts no more analyses and ends those that run, with their grace; what comes of them is still iterated over.
+        """Starts no more analyses and ends those that run, with their grace; their results are still iterated over.
 
-        Called again, it cuts the grace.
+        Called again, it ends the grace period at once.
         """
         self._stopped = True
         self._call.process.signal(signal.SIGTERM)
@@ -98,14 +98,14 @@ class Batch:
         self.close()
 
     def _take(self, chunk: bytes) -> None:
-        """Called in the thread of the command. Where nobody takes results it waits, and the tool with it."""
+        """Called in the thread of the command. While no results are taken it waits, and the tool with it."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         for line in lines:
             result = Result.from_json(json.loads(line), self.tool)
             with self._changed:
                 self._troubled |= result.state in (Status.ERROR, Status.LOST)
                 while not self._changed.wait_for(lambda: self._discard or len(self._results) < _AHEAD, timeout=1):
-                    self._discard = not threading.main_thread().is_alive()  # nobody is left who could take them
+                    self._discard = not threading.main_thread().is_alive()  # no thread is left that could take them
                 if not self._discard:
                     self._results.append(result)
                     self._changed.notify_all()

@@ -8,7 +8,7 @@ from .result import Result, Status
 
 
 class ScidexError(Exception):
-    """Of all exceptions of this package the base, but for Interrupted."""
+    """The base of all exceptions of this package, except Interrupted."""
 
 
 class NotInstalled(ScidexError):
@@ -29,7 +29,7 @@ class NotFound(CommandError):
 
 
 class ResultError(ScidexError):
-    """A run did not end well; ``result`` tells all of it."""
+    """A run did not end well; ``result`` has the details."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(result)
@@ -41,7 +41,7 @@ class ResultError(ScidexError):
 
 
 class AnalysisFailed(ResultError):
-    """The analysis ended badly, by its own doing or by a limit."""
+    """The analysis ended badly, by its own fault or by a limit."""
 
 
 class AnalysisCanceled(ResultError):
@@ -57,7 +57,7 @@ class RequestError(AnalysisError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C while ``run`` waited. The analysis was asked to end as well, and this is what came of it."""
+    """Ctrl-C while ``run`` waited. The analysis was asked to end as well, and this is its result."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(result)

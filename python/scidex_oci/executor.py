@@ -23,7 +23,7 @@ class Executor:
     when Python ends. ``defaults`` are manifest fields for every analysis, which its spec overrides.
 
     ``lock`` is a file for an orchestrator that may be killed and started again. One Executor at a time has it, and the next
-    waits until what a killed one was just about to start has begun or is refused: no run begins behind its back.
+    waits until what a killed one was just about to start has started or is refused: no run starts unnoticed.
     """
 
     def __init__(self, tool: Optional[Tool] = None, *, lock: Optional[StrPath] = None, **defaults: Any) -> None:
@@ -33,7 +33,7 @@ class Executor:
         self._lock: List[int] = [] if lock is None else [_locked(lock)]
 
     def close(self) -> None:
-        """Gives the lock up, once what is just about to start has begun."""
+        """Gives the lock up, once what is just about to start has started."""
         while self._lock:
             os.close(self._lock.pop())
 
@@ -44,11 +44,11 @@ class Executor:
         self.close()
 
     def run_analysis(self, spec: Mapping[str, Any]) -> str:
-        """Starts an analysis, ``spec`` being the fields of its manifest, and returns its run id once it has begun.
+        """Starts an analysis, ``spec`` being the fields of its manifest, and returns its run id once it has started.
 
         Give an ``id``: the catalog lets it run once only, so that an orchestrator which was killed between the start and
         its own note of it can start it again without a second run. The refusal is a RequestError, and ``check_status(id)``
-        tells how the first is. The run id is ``ID@ATTEMPT``. An analysis that could not begin, because there is no such
+        has the state of the first. The run id is ``ID@ATTEMPT``. An analysis that could not start, because there is no such
         command, has one too; what scidex-oci refuses or fails at is raised: RequestError, AnalysisError.
         """
         call = start(self.tool, {**self.defaults, **mapping(spec)}, flags=["--detach"], pass_fds=self._lock)
@@ -74,7 +74,7 @@ class Executor:
         try:
             self.tool.call("stop", *(["--now"] if now else []), "--", result.run_id)
         except CommandError:
-            # It has ended meanwhile, or its scidex-oci was killed and nobody has recorded that yet.
+            # It has ended meanwhile, or its scidex-oci was killed and that is not recorded yet.
             if not self.check_status(result.run_id).final:
                 self.recover()
             if not self.check_status(result.run_id).final:

@@ -1,7 +1,7 @@
-"""One scidex-oci command and a thread that starts it, reads what it says and takes its end.
+"""One scidex-oci command and a thread that starts it, reads its output and waits for its end.
 
-The thread is what makes a command safe: only the main thread of Python hears signals, so no KeyboardInterrupt can come
-between a start and its end, and no process is left as a zombie, whoever waits or does not.
+The thread is what makes a command safe: only the main thread of Python handles signals, so no KeyboardInterrupt can come
+between a start and its end, and no process is left as a zombie, whether a caller waits or not.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Process:
     def _run(self) -> None:
         try:
             self._start_and_read()
-        except BaseException as error:  # pylint: disable=broad-except # whoever waits raises it
+        except BaseException as error:  # pylint: disable=broad-except # wait's caller raises it
             self.error = self.error or error
         finally:
             with self._lock:
@@ -84,7 +84,7 @@ class Process:
 
     def _start_and_read(self) -> None:
         if isinstance(self._stdin, bytes):
-            with tempfile.TemporaryFile() as file:  # no pipe, and nobody who has to feed it
+            with tempfile.TemporaryFile() as file:  # no pipe, and no thread that has to feed it
                 file.write(self._stdin)
                 file.seek(0)
                 child = self._start(file)
@@ -110,14 +110,14 @@ class Process:
         return child
 
     def _feed(self, chunks: Iterator[bytes], stdin: IO[bytes]) -> None:
-        """Writes what an iterator yields, until it ends or the command does; what it raises ends the command."""
+        """Writes what an iterator yields, until it ends or the command does; an exception ends the command."""
         try:
             for chunk in chunks:
                 stdin.write(chunk)
                 stdin.flush()
         except BrokenPipeError:
             pass
-        except BaseException as error:  # pylint: disable=broad-except # whoever waits raises it
+        except BaseException as error:  # pylint: disable=broad-except # wait's caller raises it
             self.error = error
             self.signal()
         finally:
@@ -141,12 +141,12 @@ class Process:
                     self.signal()
 
     def _pass_on(self, sink: Sink, chunk: bytes) -> None:
-        """A sink that fails ends the command and hears no more; whoever waits is told."""
+        """A sink that fails ends the command and is not called again; the error is kept for the caller that waits."""
         if sink is self._broken:
             return
         try:
             sink(chunk)
-        except BaseException as error:  # pylint: disable=broad-except # whoever waits raises it
+        except BaseException as error:  # pylint: disable=broad-except # wait's caller raises it
             self.error, self._broken = error, sink
             self.signal()
 

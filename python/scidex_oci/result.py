@@ -25,7 +25,7 @@ class Status(str, Enum):
     QUEUED = "queued"
     RUNNING = "running"
     COMPLETE = "complete"
-    FAILED = "failed"  # by the analysis' own doing, or by a limit
+    FAILED = "failed"  # by the analysis' own fault, or by a limit
     CANCELED = "canceled"
     ERROR = "error"  # scidex-oci or the host failed, or the request was refused
     LOST = "lost"  # killed with its scidex-oci, before its outputs were committed
@@ -343,7 +343,7 @@ class Result:
 
     @property
     def completion_notes(self) -> str:
-        """A paragraph for people: how the run ended and why, what it left and what to beware of."""
+        """A paragraph for people: how the run ended and why, its outputs and warnings."""
         sentences = [f"{self.state}{f' ({self.reason})' if self.reason else ''}: {_sentence(self.message)}"]
         if self.started_at is not None and self.state.final:
             sentences.append(f"Exit code {self.exit_code} after {self.usage.wall_ms / 1000:g} s.")
@@ -359,7 +359,7 @@ class Result:
         return " ".join(sentences)
 
     def read(self, path: StrPath) -> bytes:
-        """What an output holds. Bytes that are no UTF-8 stand in ``path`` as ``os.fsdecode`` makes them."""
+        """What an output holds. Bytes that are not UTF-8 are in ``path`` as ``os.fsdecode`` makes them."""
         return self._tool().call("outputs", "cat", "--", self.run_id, os.fspath(path))
 
     def export(self, directory: StrPath, overwrite: bool = False) -> None:
@@ -425,7 +425,7 @@ def _values(cls: Type[Any], raw: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def parse_time(text: str) -> datetime:
-    """RFC 3339 in UTC with any number of digits, of which a datetime keeps six."""
+    """RFC 3339 in UTC with any number of digits, a datetime keeps six of them."""
     whole, _, fraction = text.rstrip("Z").partition(".")
     moment = datetime.strptime(whole, "%Y-%m-%dT%H:%M:%S")
     return moment.replace(microsecond=int((fraction + "000000")[:6]), tzinfo=timezone.utc)

@@ -28,7 +28,7 @@ def run(script: Optional[StrPath] = None, /, *, check: bool = False, again: Opti
     called with pieces of what the analysis writes, standard output and standard error as they come, in another thread; where
     it raises, the run is stopped and the exception is raised.
 
-    Ctrl-C asks the analysis to end, waits for what comes of it and raises Interrupted with the result; a second one kills
+    Ctrl-C asks the analysis to end, waits for its end and raises Interrupted with the result; a second one kills
     it. Raises NotInstalled, CommandError where scidex-oci itself was killed, and TypeError and ValueError for what is no
     request.
     """

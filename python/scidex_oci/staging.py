@@ -36,7 +36,7 @@ class StagingError(ScidexError):
 def create_analysis_temp_dir(analysis_id: str) -> Path:
     """Makes a private directory for an analysis, or returns the one that was made before.
 
-    It stands in ``$SCIDEX_OCI_STAGING``, by default ``scidex-staging-UID`` in the directory for temporary files. What is
+    It is in ``$SCIDEX_OCI_STAGING``, by default ``scidex-staging-UID`` in the directory for temporary files. What is
     put into it before ``run_python_script`` is in the analysis' working directory.
     """
     _check(analysis_id)
@@ -73,8 +73,8 @@ def run_python_script(analysis_id: str, script: StrPath, timeout_seconds: Union[
                       **fields: Any) -> Result:
     """Runs a script, a file, on the directory of an analysis, which then has its outputs and ``scidex-result.json``.
 
-    The directory is made where there is none, and stays until ``cleanup_analysis_temp_dir``. The result's
-    ``completion_notes`` tell why a run ended. ``fields`` are further fields of the manifest.
+    The directory is made if there is none, and stays until ``cleanup_analysis_temp_dir``. The result's
+    ``completion_notes`` say why a run ended. ``fields`` are further fields of the manifest.
     """
     directory = os.fspath(create_analysis_temp_dir(analysis_id))
     fields.update(id=analysis_id, script=script, timeout=timeout_seconds, stage=directory, export=directory)

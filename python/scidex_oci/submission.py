@@ -45,8 +45,8 @@ def enqueue(database: Union[Connection, Cursor], *, retries: Optional[int] = Non
     every worker; data and docs that are not given are none. ``retries`` attempts may follow one that ends in an error of
     scidex-oci or a host, by default 3.
 
-    Raises TypeError and ValueError for what is no request; the driver's own exception for an id that is not allowed
-    (SQLSTATE 22023) or taken (23505), and without tables of the queue (55000). What only a worker can tell ends the analysis
+    Raises TypeError and ValueError for arguments that cannot be a request; the driver's own exception for an id that is not allowed
+    (SQLSTATE 22023) or taken (23505), and without tables of the queue (55000). What only a worker can find out ends the analysis
     as an error.
     """
     request = _request(fields)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 OnOutput = Callable[[str], object]
 
-_KEPT = 1 << 16  # bytes of what a command says on standard error, for the message of an exception
+_KEPT = 1 << 16  # bytes kept of a command's standard error, for the message of an exception
 
 _TRUNCATED = re.compile(rb"(scidex-oci: std(out|err) is truncated: [^\n]*\n)+\Z")
 
@@ -98,7 +98,7 @@ class Tool:
         call = self.start("logs", "--", run_id, keep=None)
         call.wait()
         call.check()
-        # The command tells on standard error, after the analysis' own, what was not kept whole.
+        # The command says on standard error, after that of the analysis, what was truncated.
         return RunLogs(bytes(call.stdout), _TRUNCATED.sub(b"", bytes(call.said)))
 
     def ls(self, *flags: str) -> Iterator[Dict[str, Any]]:
@@ -110,8 +110,8 @@ class Tool:
         if call.process.error is not None:
             raise call.process.error
         if not call.stdout and call.process.returncode in (-signal.SIGINT, -signal.SIGTERM):
-            # It was killed by ours before it heard signals, which is before it makes anything.
-            return Result.from_json({"v": 1, "state": "canceled", "reason": "stopped", "message": "stopped before it began",
+            # Our signal killed it before it handled signals, which is before it makes anything.
+            return Result.from_json({"v": 1, "state": "canceled", "reason": "stopped", "message": "stopped before it started",
                                      "exit_code": 128 - call.process.returncode}, self)
         return call.result()
 
@@ -171,7 +171,7 @@ class Call:
         said = self.said.decode(errors="replace").strip().splitlines()
         message = said[-1] if said else f"{self.process.argv[0]} ended with {code} and said nothing"
         if code is not None and code < 0:
-            message = f"{self.process.argv[0]} was killed by signal {-code}; \"show\" tells what came of its run"
+            message = f"{self.process.argv[0]} was killed by signal {-code}; \"show\" has the result of its run"
         message = message[len("scidex-oci: "):] if message.startswith("scidex-oci: ") else message
         unknown = message.startswith("no run ") or "is the beginning of several ids; type " in message
         kind = NotFound if unknown else CommandError

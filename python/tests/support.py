@@ -47,12 +47,12 @@ class Case(unittest.TestCase):
         return scidex_oci.run(command=command, tool=self.tool, **fields)
 
     def wait_for_output(self, run_id: str) -> None:
-        """Waits until a run has begun and written something."""
+        """Waits until a run has started and written something."""
         while True:
             try:
                 if self.tool.logs(run_id).stdout:
                     return
-            except scidex_oci.CommandError:  # it has not begun
+            except scidex_oci.CommandError:  # it has not started
                 pass
 
     def assert_nothing_left(self) -> None:

@@ -202,7 +202,7 @@ class InterruptTest(Case):
                 scidex_oci.run(command={command!r}, id="c", grace="1h", on_output=lambda text: print(text, end="", flush=True))
             except scidex_oci.Interrupted as interrupted:
                 r = interrupted.result
-                assert interrupted.__suppress_context__, "a traceback shows two KeyboardInterrupts"
+                assert interrupted.__cause__ is None, "a traceback shows two interrupts"
                 print(json.dumps([r.state, r.reason, r.signal, [o.path for o in r.outputs]]))
         """)
         assert child.stdout is not None

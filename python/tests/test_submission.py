@@ -138,7 +138,7 @@ class SubmissionTest(Case):
         name = f"{driver.__name__}-1"
         cursor.execute("INSERT INTO hypothesis VALUES ('H-1', 'queued')")
         self.assertEqual(scidex_oci.enqueue(cursor, id=name, retries=0, **request), name)
-        with self.assertRaises(NotFound):  # before the commit nobody sees it
+        with self.assertRaises(NotFound):  # it is not visible before the commit
             self.tool.show(name)
         connection.commit()
         self.assertEqual(self.tool.show(name).state, "queued")

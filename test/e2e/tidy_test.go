@@ -38,9 +38,9 @@ func (h *harness) detachAndWait(string) outcome {
 // stopAnother stops a run that was started before the one that is dead.
 func (h *harness) stopAnother(string) outcome { return h.do("stop", h.id("other")) }
 
-// TestWhoeverWritesTidies: after the next command that writes nothing of a killed run is left, and it is known to be
+// TestWritersTidy: after the next command that writes nothing of a killed run is left, and it is known to be
 // lost. Runs that live, and those of another root, are as they were.
-func TestWhoeverWritesTidies(t *testing.T) {
+func TestWritersTidy(t *testing.T) {
 	other := newHarness(t)
 	theirs := other.killed()
 	untouched := other.everything(theirs)
@@ -113,8 +113,8 @@ func (h *harness) expectTidied(id string) {
 	}
 }
 
-// TestTidiesWhoeverWasKilled kills one or both of a run's processes of ours, and the next run has its id.
-func TestTidiesWhoeverWasKilled(t *testing.T) {
+// TestTidyAfterKill kills one or both of a run's processes of ours, and the next run has its id.
+func TestTidyAfterKill(t *testing.T) {
 	for name, kill := range map[string]func(t *testing.T, l *launch){
 		"launcher":   func(_ *testing.T, l *launch) { l.signal(syscall.SIGKILL) },
 		"supervisor": func(t *testing.T, l *launch) { l.supervisor().kill(t) },
