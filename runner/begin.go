@@ -27,8 +27,13 @@ type run struct {
 	tracer *trace.Tracer
 }
 
-// begin checks a request and writes its intent.
+// begin checks a request and writes its intent into the catalog.
 func begin(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (*run, error) {
+	return beginIn(ctx, host, host.Catalog, req, launched)
+}
+
+// beginIn is begin with another ledger for the intent.
+func beginIn(ctx context.Context, host *phase.Host, ledger phase.Ledger, req request.Request, launched *standby.Standby) (*run, error) {
 	tracer := trace.From(ctx)
 	checked := tracer.Span(trace.Run, "check the request")
 	err := store.Bind(ctx, host.Catalog, host.Blobs)
@@ -44,13 +49,13 @@ func begin(ctx context.Context, host *phase.Host, req request.Request, launched 
 	suspender := cmp.Or(req.Suspender, &suspend.Suspender{})
 	var space *workspace.Workspace
 	err = suspender.Steady(func() (err error) {
-		space, err = workspace.Begin(ctx, host, host.Catalog, workspace.Intent{Key: p.Key, Analysis: p.Analysis, Account: p.Account, Parent: p.Parent})
+		space, err = workspace.Begin(ctx, host, ledger, workspace.Intent{Key: p.Key, Analysis: p.Analysis, Account: p.Account, Parent: p.Parent})
 		return err
 	})
 	if err != nil {
 		return nil, p.OrClose(err)
 	}
-	return &run{host: host, ledger: host.Catalog, space: space, tracer: tracer, task: execute.Task{
+	return &run{host: host, ledger: ledger, space: space, tracer: tracer, task: execute.Task{
 		Request: req, Plan: p, Space: space, Standby: launched, Suspender: suspender,
 		Observer: observe.New(req.Observe, space.Run), Digests: digest.New(host, p), Report: firstReport(req, p, space),
 	}}, nil

@@ -45,6 +45,7 @@ func (p *Plan) plainJob(dir *workspace.Workdir) protocol.Job {
 		ID:             p.Key.ID,
 		FixedAddresses: p.Analysis.Repeats(),
 		Tree:           p.Tree,
+		Cache:          p.Cache,
 		WorkPath:       filepath.Join(dir.Path, workspace.WorkName),
 		Links:          p.Links(),
 		Scratch:        spec.ScratchDirs(),

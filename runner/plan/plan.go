@@ -46,6 +46,7 @@ type Plan struct {
 	Stage    *os.File // --stage, nil if not requested
 	Base     *Base    // nil: the host's programs
 	Tree     rootfs.Tree
+	Cache    []rootfs.File // see protocol.Job
 	Command  []string
 	Parent   *cgroup.Parent // nil: no control group (best effort)
 	Declared *outputs.Declared

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -407,4 +408,33 @@ func TestRuntimeOnRootfs(t *testing.T) {
 	}
 	own := h.venv("/usr/bin/python3", h.path("own"))
 	h.mustRefuse([]string{"run", "--rootfs", root, "--runtime", own, "--", "true"}, "base interpreter of --runtime", `"/usr"`, "the root filesystem's programs are there", "make it anew")
+}
+
+// TestRuntimeByteCode runs a module whose source was changed after it was compiled, and has the time and size of before: Python
+// takes the byte code, in a run as outside.
+func TestRuntimeByteCode(t *testing.T) {
+	h := newHarness(t)
+	venv := h.venv("/usr/bin/python3", h.dir+"/venv")
+	site := h.tool(venv+"/bin/python3", "-c", "import site; print(site.getsitepackages()[-1])")
+	module := site + "/compiled.py"
+	writeFile(t, module, "SAYS = 'byte code'\n", 0o644)
+	then := time.Now().Add(-time.Hour).Truncate(time.Second)
+	age := func() {
+		if err := os.Chtimes(module, then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	age()
+	h.tool(venv+"/bin/python3", "-m", "compileall", "-q", "--invalidation-mode", "timestamp", module)
+	writeFile(t, module, "SAYS = 'plaintext'\n", 0o644)
+	age()
+	h.write("says.py", "import compiled\nprint(compiled.SAYS)\n", 0o644)
+	if outside := h.tool(venv+"/bin/python3", h.dir+"/says.py"); outside != "byte code" {
+		t.Fatalf("outside it says %q", outside)
+	}
+	r := h.start("--id", h.newID(), "--runtime", venv, "--script", "says.py")
+	r.expect(t, "complete", "exit", 0)
+	if got := h.stdoutOf(r); got != "byte code\n" {
+		t.Errorf("a run says %q", got)
+	}
 }
