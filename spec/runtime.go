@@ -80,7 +80,7 @@ func CheckOwnPath(path string) error {
 	for _, own := range ownPlaces {
 		switch {
 		case within(path, own.dir):
-			return fmt.Errorf("it would have to be at its own path inside, %s, and %s: make it anew elsewhere, such as below /opt or in your home directory", quote(path), own.why)
+			return fmt.Errorf("it would have to be at its own path inside, %s, and %s: make it again elsewhere, such as below /opt or in your home directory", quote(path), own.why)
 		case within(own.dir, path):
 			return fmt.Errorf("it would have to be at its own path inside, and %s would hide %s there: choose the directory that has it as its bin", quote(path), own.dir)
 		}

@@ -20,12 +20,12 @@ func newDoctorCommand(p *command.Program) *cli.Command {
 	var all bool
 	return &cli.Command{
 		Name:      "doctor",
-		Usage:     "find out whether runs work on this host, and what cures it where not",
+		Usage:     "find out whether runs work on this host, and what to do where they do not",
 		UsageText: "scidex-oci doctor [-v] [--json] [flags of run]",
 		Description: `Tries everything that a run needs, by doing it: namespaces, id maps, mounts, overlays, seccomp, control
 groups, disk, catalog, and at last a real run, on a root that is thrown away. Nothing is left of it, and
 nothing gets into your catalog. Prints whether runs work, then each probe that fails or warns: what that
-means for runs, and a sentence and a command that cure it. -v prints the probes that are well, too.
+means for runs, and a sentence and a command that repair it. -v prints the probes that are well, too.
 
 Without flags it is about runs with the defaults, those of the environment and the config file among them.
 

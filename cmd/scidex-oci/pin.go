@@ -17,7 +17,7 @@ func newPinCommand(p *command.Program) *cli.Command {
 		UsageText: "scidex-oci pin ID...",
 		ArgsUsage: "ID...",
 		Description: `ID is the last attempt, ID@1 the first; a run that has not ended can be pinned too. All names are looked
-up before anything is pinned. "scidex-oci unpin" takes it back; ls --json and show tell it.`,
+up before anything is pinned. "scidex-oci unpin" takes it back; ls --json and show print it.`,
 		Action: func(c *cli.Context) error { return setPins(p, c, true) },
 	}
 }

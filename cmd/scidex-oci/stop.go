@@ -22,7 +22,7 @@ func newStopCommand(p *command.Program) *cli.Command {
 		Usage:     "end runs that go on, as SIGTERM to their run command does",
 		UsageText: "scidex-oci stop ID... [--now]",
 		ArgsUsage: "ID...",
-		Description: `Waits until each has ended, harvested and committed, and says what came of it: canceled, stopped, exit code 143,
+		Description: `Waits until each has ended, harvested and committed, and prints its result: canceled, stopped, exit code 143,
 unless it ended by itself meanwhile. A second stop cuts the grace period of the first. A prefix of an id is
 refused. All names are looked up before anything is stopped. A run is stopped by its owner, on its host and with the --root that it was started with.`,
 		Flags: o.flags(),

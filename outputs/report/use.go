@@ -178,7 +178,7 @@ func oomLimit(l result.OOMLimit) string {
 	case result.OOMOuter:
 		return "It was the memory of a control group around the run that ran out: " + format.Size(l.Bytes) + "."
 	case result.OOMEither:
-		return "It was the run's own memory that ran out, or that of a control group around it: the kernel does not tell which."
+		return "It was the run's own memory that ran out, or that of a control group around it: the kernel does not say which."
 	}
 	return "Whose memory ran out is not known: the host's, or that of a group that cannot be seen."
 }

@@ -116,7 +116,7 @@ func (s Spool) read(n int, each func(outputs.Entry) error) (catalog.Run, error) 
 	var h head
 	content, err := record.Open(s.Path(n), &h)
 	if errors.Is(err, record.ErrDamaged) {
-		return h.Run, fmt.Errorf("%w and is not committed; remove it, and the line is told as lost", err)
+		return h.Run, fmt.Errorf("%w and is not committed; remove it, and the line is reported as lost", err)
 	}
 	if err != nil {
 		return h.Run, err

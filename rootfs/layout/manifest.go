@@ -91,7 +91,7 @@ func parse(mediaType string, data []byte) (document, error) {
 	}
 	switch {
 	case doc.SchemaVersion == 1 || doc.FSLayers != nil:
-		return doc, errors.New("schema 1 of Docker is too old to be verified; the image must be pushed anew")
+		return doc, errors.New("schema 1 of Docker is too old to be verified; the image must be pushed again")
 	case doc.SchemaVersion != 2:
 		return doc, fmt.Errorf("it has the schema version %d, not 2", doc.SchemaVersion)
 	case doc.MediaType != "" && doc.MediaType != mediaType:

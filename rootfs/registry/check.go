@@ -40,7 +40,7 @@ func checkManifest(desc ocispec.Descriptor) error {
 	}
 	switch {
 	case strings.HasPrefix(desc.MediaType, "application/vnd.docker.distribution.manifest.v1+"):
-		return errors.New("the image is of Docker's schema 1, which is too old to be verified; it must be pushed anew")
+		return errors.New("the image is of Docker's schema 1, which is too old to be verified; it must be pushed again")
 	case !slices.Contains(manifestTypes, desc.MediaType):
 		return fmt.Errorf("a %q is no image", desc.MediaType)
 	case desc.Size > layout.MaxManifest:

@@ -42,7 +42,7 @@ func Decompress(r io.Reader, bounds Bounds) (io.ReadCloser, error) {
 			plain = d.IOReadCloser()
 		}
 	case bytes.HasPrefix(magic, xzMagic), bytes.HasPrefix(magic, bzip2Magic):
-		err = errors.New("only gzip and zstd are known to images, and this is xz or bzip2: compress it anew")
+		err = errors.New("only gzip and zstd are known to images, and this is xz or bzip2: compress it with gzip or zstd")
 	default:
 		return io.NopCloser(buffered), nil
 	}

@@ -81,7 +81,7 @@ func (l *loopback) prove(kind int) error {
 	}
 	at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(bound.(*unix.SockaddrInet4).Port))
 	if !l.listens(at) {
-		return errors.New("it does not tell who listens")
+		return errors.New("it does not say who listens")
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func mayRepeat(res result.Result, again bool) error {
 	case failed || res.PostProcess.Pending() || again:
 		return nil
 	case res.PostProcess == nil:
-		return fmt.Errorf("run %q had no post-process command; add --again to call one all the same", name)
+		return fmt.Errorf("run %q had no post-process command; add --again to call one anyway", name)
 	}
 	return fmt.Errorf("the post-process command of run %q has succeeded; add --again to repeat it", name)
 }

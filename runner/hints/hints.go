@@ -80,7 +80,7 @@ func Of(f Facts) (list []result.Hint) {
 }
 
 // AskDoctor is the sentence about what the host lacks.
-const AskDoctor = `"scidex-oci doctor" says what this host lacks, and how to mend it`
+const AskDoctor = `"scidex-oci doctor" says what is missing on this host, and how to repair it`
 
 // OfRefusal returns the hints of a request that was refused.
 func OfRefusal(err error) []result.Hint {

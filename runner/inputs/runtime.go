@@ -136,7 +136,7 @@ func shownByRoot(path string, a spec.Analysis) bool {
 func refuseHome(path string) error {
 	home, err := filepath.EvalSymlinks(os.Getenv("HOME"))
 	if err == nil && home != "/" && isWithin(home, path) {
-		return fmt.Errorf("it is or holds your home directory, %q, of which an analysis is to see no more than it needs: install it in a directory of its own", home)
+		return fmt.Errorf("it is or holds your home directory, %q, and an analysis should see no more of that than it needs: install it in a directory of its own", home)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (p *python) findPrefixes(dir, home string, shown func(path string) bool) er
 		}
 	}
 	if !known {
-		return fmt.Errorf("the interpreter that it was made with, in %q, is in no Python installation (with a lib/python3.*/os.py); make the environment anew with one that is there", bins[0])
+		return fmt.Errorf("the interpreter that it was made with, in %q, is in no Python installation (with a lib/python3.*/os.py); make the environment again with one that is there", bins[0])
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func follow(path string) (hops []string, err error) {
 	for range maxHops {
 		info, err := os.Lstat(path)
 		if err != nil {
-			return hops, fmt.Errorf("its interpreter, %q: %w; make the environment anew with one that is there", path, inode.Plain(err))
+			return hops, fmt.Errorf("its interpreter, %q: %w; make the environment again with one that is there", path, inode.Plain(err))
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
 			return hops, nil
@@ -142,7 +142,7 @@ func venvHome(dir *os.File) (home string, isVenv bool, err error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxVenvConfig {
-		return "", true, errors.Join(fmt.Errorf("its %s is no regular file of at most %d KiB; make the environment anew", venvConfig, maxVenvConfig>>10), err)
+		return "", true, errors.Join(fmt.Errorf("its %s is no regular file of at most %d KiB; make the environment again", venvConfig, maxVenvConfig>>10), err)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxVenvConfig))
 	if err != nil {
@@ -154,11 +154,11 @@ func venvHome(dir *os.File) (home string, isVenv bool, err error) {
 			continue
 		}
 		if value = strings.TrimSpace(value); !filepath.IsAbs(value) {
-			return "", true, fmt.Errorf("the home in its %s is %q, no absolute path; make the environment anew", venvConfig, value)
+			return "", true, fmt.Errorf("the home in its %s is %q, no absolute path; make the environment again", venvConfig, value)
 		}
 		return filepath.Clean(value), true, nil
 	}
-	return "", true, fmt.Errorf("its %s names no home, the directory of the interpreter that it was made with; make the environment anew", venvConfig)
+	return "", true, fmt.Errorf("its %s names no home, the directory of the interpreter that it was made with; make the environment again", venvConfig)
 }
 
 // linksTo are the links to an interpreter that nothing shown has.
@@ -172,7 +172,7 @@ func linksTo(hops []string, rows []hostDir, a spec.Analysis) (links []rootfs.Lin
 			hidden = errors.New("nothing but directories can be shown there")
 		}
 		if err := cmp.Or(spec.CheckOwnPath(path), a.CheckBeside(path), hidden); err != nil {
-			return nil, fmt.Errorf("its interpreter leads through the link %q: %w; or make the environment anew with %q", path, err, hops[len(hops)-1])
+			return nil, fmt.Errorf("its interpreter leads through the link %q: %w; or make the environment again with %q", path, err, hops[len(hops)-1])
 		}
 		links = append(links, rootfs.Link{Path: path, Target: hops[i+1]})
 	}

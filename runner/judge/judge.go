@@ -136,12 +136,12 @@ func (e Ending) outOfMemory() string {
 		limit = *e.Evidence.OOMLimit
 	}
 	own := fmt.Sprintf("the run's own limit of %s", format.Size(e.Memory))
-	at := "no limit that can be told: the host had no memory left, or a control group around the run"
+	at := "no known limit: the host had no memory left, or a control group around the run"
 	switch limit.By {
 	case result.OOMOwn:
 		return fmt.Sprintf("out of memory: the kernel killed at the limit of %s (%s)", format.Size(limit.Bytes), e.memoryFigures())
 	case result.OOMEither:
-		return fmt.Sprintf("out of memory: the kernel killed at %s or at that of a control group around it, which cgroup v1 does not tell (%s)",
+		return fmt.Sprintf("out of memory: the kernel killed at %s or at that of a control group around it, which cgroup v1 does not distinguish (%s)",
 			own, e.memoryFigures())
 	case result.OOMOuter:
 		at = fmt.Sprintf("the limit of %s of a control group around the run", format.Size(limit.Bytes))

@@ -113,7 +113,7 @@ func TestOutOfMemorySays(t *testing.T) {
 		"outer":            {&result.OOMLimit{By: result.OOMOuter, Bytes: 2048}, true, 2000, []string{"2KiB of a control group around the run", "(oom_kill 3)"}, []string{"own limit", "peak"}},
 		"either":           {&result.OOMLimit{By: result.OOMEither}, false, 5000, []string{"own limit of 4.883KiB or at that of a control group around it", "peak 4.883KiB"}, []string{"not reached"}},
 		"nobody's":         {&result.OOMLimit{By: result.OOMUnknown}, false, 10, []string{"the host had no memory left", "own limit of 4.883KiB was not reached"}, nil},
-		"not told":         {nil, true, 10, []string{"no limit that can be told"}, []string{"5000"}},
+		"not told":         {nil, true, 10, []string{"no known limit"}, []string{"5000"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := Decide(Ending{

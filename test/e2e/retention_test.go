@@ -214,7 +214,7 @@ func TestRetentionFromConfig(t *testing.T) {
 	for text, want := range map[string]string{
 		"gc: {keep_last: 0}\n":        `keep_last "0": give a number of runs from 1 on, or all`,
 		"gc: {older_than: soon}\n":    `older_than "soon": give a time`,
-		"gc: {outputs_only: true}\n":  "outputs_only says not of which runs",
+		"gc: {outputs_only: true}\n":  "outputs_only does not say which runs",
 		"gc: 3\n":                     "gc: not a mapping",
 		"gc: {keep_lats: 1}\n":        `did you mean "keep_last"?`,
 		"gc: {gc: {keep_last: 1}}\n":  `unknown key "gc"`,

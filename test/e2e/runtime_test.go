@@ -320,9 +320,9 @@ func TestRuntimeRefused(t *testing.T) {
 		{"./missing", flags("does not exist")},
 		{"./file", flags("not a directory")},
 		{"./nothing", flags("no bin directory")},
-		{"./odd", flags("pyvenv.cfg", `"relative"`, "make the environment anew")},
-		{"./unhomed", flags("pyvenv.cfg", "names no home", "make the environment anew")},
-		{"./gone", flags("/opt/gone/bin/python3", "does not exist", "make the environment anew")},
+		{"./odd", flags("pyvenv.cfg", `"relative"`, "make the environment again")},
+		{"./unhomed", flags("pyvenv.cfg", "names no home", "make the environment again")},
+		{"./gone", flags("/opt/gone/bin/python3", "does not exist", "make the environment again")},
 		{"./strange", flags("good/bin", "in no Python installation")},
 		{"./stray", flags("good/bin", "in no Python installation")},
 		{"./loop", flags("loop/bin/python3", "more than 40 links")},
@@ -407,7 +407,7 @@ func TestRuntimeOnRootfs(t *testing.T) {
 		h.probeIn(env, probed(env, base, env, "None"), "--rootfs", root)
 	}
 	own := h.venv("/usr/bin/python3", h.path("own"))
-	h.mustRefuse([]string{"run", "--rootfs", root, "--runtime", own, "--", "true"}, "base interpreter of --runtime", `"/usr"`, "the root filesystem's programs are there", "make it anew")
+	h.mustRefuse([]string{"run", "--rootfs", root, "--runtime", own, "--", "true"}, "base interpreter of --runtime", `"/usr"`, "the root filesystem's programs are there", "make it again")
 }
 
 // TestRuntimeByteCode runs a module whose source was changed after it was compiled, and has the time and size of before: Python

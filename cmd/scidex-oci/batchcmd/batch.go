@@ -40,8 +40,8 @@ func New(p *command.Program) *cli.Command {
 		Usage:     "run many analyses, a line of JSON each",
 		UsageText: "scidex-oci batch [flags of run] [--jobs N] [--resume] FILE|-",
 		ArgsUsage: "FILE, or - for standard input",
-		Description: `Each line of FILE is one JSON object: a manifest as that of run --file, of which the flags of this command are the
-defaults. Blank lines are passed over; relative paths are relative to the file. A file is checked whole before the
+		Description: `Each line of FILE is one JSON object: a manifest like that of run --file. The flags of this command are its
+defaults. Blank lines are skipped; relative paths are relative to the file. A file is checked whole before the
 first start, also for scripts, inputs and images that do not exist: if a line is bad, all bad lines are named, each
 result has its number as "line", and nothing is run. Standard input is read as it comes, and with --resume what a line
 names may be gone: there a bad line becomes a result, error (request), and the others run.

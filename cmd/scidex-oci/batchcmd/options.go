@@ -33,12 +33,12 @@ func (o *batchOptions) flags(g *options.Global) []cli.Flag {
 	options.Describe(flags, "json", "print results as JSON lines also where standard output is a terminal")
 	options.Describe(flags, "quiet", "leave the status lines and the summary out")
 	return options.List(append(flags,
-		options.Count(&o.jobs, "jobs", "run `N` analyses at once, while outputs of those before are committed (default: as many as memory and CPUs have room for, by the largest limits of the lines); fewer, which is said, where open files, processes or ids have no room for N", 1, "j"),
-		options.Bool(&o.resume, "resume", "go on with a batch: pass over each line whose id is complete or failed already, run the others"),
+		options.Count(&o.jobs, "jobs", "run `N` analyses at once, while outputs of those before are committed (default: as many as memory and CPUs have room for, by the largest limits of the lines); fewer, with a message, where open files, processes or ids have no room for N", 1, "j"),
+		options.Bool(&o.resume, "resume", "go on with a batch: skip each line whose id is complete or failed already, run the others"),
 		options.Bool(&o.failFast, "fail-fast", "start no more once a line has not ended as complete; the same as --max-failures 1"),
 		options.Count(&o.maxFailures, "max-failures", "start no more once `N` lines have not ended as complete; those that run come to their end", 1),
 		options.Count(&o.retries, "retries", "repeat a line up to `N` times, after 1 s, 2 s, 4 s and so on, where scidex-oci or the host failed and not the analysis (default: 0)", 0),
-		options.Path(&o.junit, "junit", "write what came of the lines to `FILE` as JUnit XML, at the end"),
+		options.Path(&o.junit, "junit", "write the results of the lines to `FILE` as JUnit XML, at the end"),
 	)...)
 }
 

@@ -30,7 +30,7 @@ no run names are counted. It changes nothing, unless it is to repair.
 
 --repair puts back what is damaged or missing from copies on this host whose digest is right: where the blob store is
 a bucket, from what is kept of it here, and of each run from the root that it was started with, its kept directory, its
---export directory and its script. Logs have no other copy. What could not be put back is told as ever.`,
+--export directory and its script. Logs have no other copy. What could not be repaired is reported.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			if _, err := command.Args(c, 0, 0); err != nil {

@@ -49,8 +49,8 @@ func printImported(w io.Writer, added image.Imported) {
 	case added.Unchanged:
 		t.Row("note", "the image was there already; nothing was changed")
 	case added.Repaired:
-		t.Row("note", "the unpacked root was damaged or missing and has been made anew")
+		t.Row("note", "the unpacked root was damaged or missing and has been made again")
 	case added.Replaced != "":
-		t.Row("note", "the name stood for "+added.Replaced.String()+" before")
+		t.Row("note", "the name referred to "+added.Replaced.String()+" before")
 	}
 }

@@ -19,7 +19,7 @@ func newImport(p *command.Program) *cli.Command {
 		ArgsUsage: "PATH",
 		Description: `PATH is the directory of an OCI image layout, the same as a tar, what "docker save" or "podman save" writes,
 or a tar of a root filesystem, as mmdebstrap makes it. Tars may be compressed by gzip or zstd. What it is is
-told by what is in it. A tar of a root filesystem becomes an image of one layer.
+recognized by its contents. A tar of a root filesystem becomes an image of one layer.
 
 ` + aboutImport,
 		Flags: o.flags(),

@@ -46,7 +46,7 @@ type pullOptions struct {
 func (o *pullOptions) flags() []cli.Flag {
 	return options.List(
 		options.Given(&o.name, "name", "the `NAME` of the image for --rootfs (default: REF as it is given)"),
-		options.Bool(&o.plainHTTP, "plain-http", "ask the registry without TLS: everyone on the way can read and change what is not pinned by a digest"),
+		options.Bool(&o.plainHTTP, "plain-http", "ask the registry without TLS: anyone on the network path can read and change what is not pinned by a digest"),
 		options.Bool(&o.json, "json", "print progress and the image as JSON lines"),
 	)
 }

@@ -45,7 +45,7 @@ func (o *Retention) At(now time.Time) (r recovery.Retention, err error) {
 		return recovery.Retention{}, err
 	}
 	if r.OutputsOnly && !r.Asked() {
-		return recovery.Retention{}, fmt.Errorf("%s says not of which runs; give --older-than AGE or --keep-last N too", o.OutputsOnly.Label)
+		return recovery.Retention{}, fmt.Errorf("%s does not say which runs; give --older-than AGE or --keep-last N too", o.OutputsOnly.Label)
 	}
 	return r, nil
 }

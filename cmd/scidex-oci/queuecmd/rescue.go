@@ -15,7 +15,7 @@ import (
 func newRescue(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "rescue",
-		Usage:     "give what workers have that are gone for good to others, at once",
+		Usage:     "give the analyses of workers that are gone for good to others, at once",
 		UsageText: "scidex-oci queue rescue WORKER...",
 		ArgsUsage: "WORKER...",
 		Description: `For a host that does not come back: without it, its analyses are others' after their timeout, their grace and the

@@ -22,7 +22,7 @@ func newShow(p *command.Program) *cli.Command {
 	o := &showOptions{}
 	return &cli.Command{
 		Name:      "show",
-		Usage:     "show where an analysis stands in the queue",
+		Usage:     "show the state of an analysis in the queue",
 		UsageText: "scidex-oci queue show ID [--json]",
 		ArgsUsage: "ID",
 		Flags:     o.flags(),

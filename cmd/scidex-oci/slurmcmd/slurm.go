@@ -50,7 +50,7 @@ func newCancel(p *command.Program) *cli.Command {
 		ArgsUsage: "SPOOL",
 		Description: `What has not started never starts. An analysis that runs gets SIGTERM and has its grace; what it has written is harvested,
 and "scidex-oci slurm collect" commits it as canceled. With --now the jobs are canceled in Slurm, which kills what is still there
-after its KillWait (30 s by default): what is not delivered by then is told as canceled, without outputs.`,
+after its KillWait (30 s by default): what is not delivered by then is reported as canceled, without outputs.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error { return runCancel(ctx, p, s, *o) })
@@ -86,7 +86,7 @@ func runCancel(ctx context.Context, p *command.Program, s slurm.Spool, o cancelO
 	if err := s.Cancel(ctx, tasks, o.now); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s that waited canceled, %s that ran asked to end; \"scidex-oci slurm collect\" tells what came of them\n",
+	_, err = fmt.Fprintf(p.Stdout, "%s that waited canceled, %s that ran asked to end; \"scidex-oci slurm collect\" reports their results\n",
 		screen.Count(waiting, "task"), screen.Count(running, "task"))
 	return err
 }

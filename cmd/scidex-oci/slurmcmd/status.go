@@ -17,11 +17,11 @@ func newStatus(p *command.Program) *cli.Command {
 	o := &statusOptions{}
 	return &cli.Command{
 		Name:      "status",
-		Usage:     "show where the lines of a submission stand",
+		Usage:     "show the state of the lines of a submission",
 		UsageText: "scidex-oci slurm status [--json] SPOOL",
 		ArgsUsage: "SPOOL",
 		Description: `Each line is queued, running, delivered (its result waits for collect), collected, or ended: its task is gone and left no
-result, and collect tells why. It needs no catalog and changes nothing.`,
+result, and collect says why. It needs no catalog and changes nothing.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			return withSpool(p, c, func(ctx context.Context, s slurm.Spool) error { return runStatus(ctx, p, s, *o) })

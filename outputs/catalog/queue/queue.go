@@ -119,7 +119,7 @@ var (
 	ErrCanceled = errors.New("canceled")
 	ErrDrained  = errors.New("the worker takes no more jobs")
 	ErrOverdue  = errors.New("it took so long that another worker may have it")
-	ErrOpen     = errors.New("what came of it is not in the catalog yet")
+	ErrOpen     = errors.New("its result is not in the catalog yet")
 )
 
 // The refusals of Retry.

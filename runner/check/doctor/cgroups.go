@@ -35,7 +35,7 @@ func (e *examination) checkControlGroups(ctx context.Context) {
 			continue
 		}
 		for _, controller := range controllers {
-			e.needless(prefix+controller, "this host takes another road")
+			e.needless(prefix+controller, "another way to hold limits is used here")
 		}
 	}
 }

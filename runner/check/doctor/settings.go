@@ -115,7 +115,7 @@ func (h host) maxNamespaces() Finding {
 func (h host) unprivileged() Finding {
 	f, value := h.setting(CodeUserNSOff, "kernel.unprivileged_userns_clone", "the kernel has no such switch")
 	if value == "0" {
-		return h.blamed(f, remedies.Unprivileged, "no run can start: root's supervisor is nobody on the host, too")
+		return h.blamed(f, remedies.Unprivileged, "no run can start: root's supervisor is unprivileged on the host, too")
 	}
 	return f
 }

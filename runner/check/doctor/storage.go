@@ -121,7 +121,7 @@ func (e *examination) catalog(ctx context.Context) {
 	}
 	if url := e.options.PostgreSQL; url != "" {
 		e.needless(CodeCatalog, "the catalog is not in SQLite")
-		f.Code, f.Cure, f.Command = CodePostgreSQL, "see to it that the server answers this", "pg_isready -d '"+url+"'"
+		f.Code, f.Cure, f.Command = CodePostgreSQL, "make sure that the server answers this", "pg_isready -d '"+url+"'"
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, answerTimeout)
 		defer cancel()

@@ -126,7 +126,7 @@ func (r *Runs) at(line Line, err error) error {
 	reason := refused.Err
 	var used *request.UsedError
 	if errors.As(err, &used) { // a batch has no --again
-		reason = fmt.Errorf("id %s was used before and is %s; choose another id, or pass over what is done with --resume", used.ID, used.State)
+		reason = fmt.Errorf("id %s was used before and is %s; choose another id, or skip what is done with --resume", used.ID, used.State)
 	}
 	return &request.Error{Err: r.At(line.Number, reason)}
 }

@@ -177,7 +177,7 @@ func (t *Task) deliver(try func() error) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, spool.ErrTaken):
-			return fmt.Errorf("%s: %w: the task was told as ended before it delivered; what it made is in %s", t.Line.ID, err, t.Spool.LatePath(t.Line.Number))
+			return fmt.Errorf("%s: %w: the task was reported as ended before it delivered; what it made is in %s", t.Line.ID, err, t.Spool.LatePath(t.Line.Number))
 		case time.Now().After(deadline):
 			return fmt.Errorf("the result could not be delivered to the spool: %w", err)
 		}

@@ -129,6 +129,6 @@ func sharedWarning(shared cgroup.Evidence) string {
 	if len(counted) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("other processes are in the control groups that hold the limits; while the run lasted these counted %s, and it cannot be told whose",
+	return fmt.Sprintf("other processes are in the control groups that hold the limits; while the run lasted these counted %s, and it cannot be known whose",
 		strings.Join(counted, ", "))
 }

@@ -93,7 +93,7 @@ func (r Room) Fit(jobs int64, d Demand) (fits int64, short string) {
 		{r.Files, ownFiles, d.Lines * (lineFiles + inputFiles*d.Inputs), fmt.Sprintf("open files (%d, see \"ulimit -n\")", r.Files)},
 		{
 			r.Threads, r.Others + ownThreads, d.Lines*lineThreads + jobThreads,
-			fmt.Sprintf("processes and threads of this user (%d, of which others have %d, see \"ulimit -u\")", r.Threads, r.Others),
+			fmt.Sprintf("processes and threads of this user (%d, others use %d, see \"ulimit -u\")", r.Threads, r.Others),
 		},
 		{r.Pairs, 0, d.Lines, fmt.Sprintf("ids for runs (%d pairs, see /etc/subuid and /etc/subgid)", r.Pairs)},
 	} {

@@ -29,7 +29,7 @@ func TestFit(t *testing.T) {
 		"one after another":   {with(func(r *Room) { r.Files = 256 }), 60, Demand{Lines: 1}, 18, "open files"},
 		"many inputs":         {with(func(r *Room) { r.Files = 256 }), 60, Demand{Lines: 1, Inputs: 6}, 9, "open files"},
 		"no files":            {with(func(r *Room) { r.Files = 50 }), 60, Demand{Lines: 1}, 0, "open files (50,"},
-		"few threads":         {with(func(r *Room) { r.Threads, r.Others = 120, 6 }), 60, Demand{Lines: 1}, 10, "(120, of which others have 6, "},
+		"few threads":         {with(func(r *Room) { r.Threads, r.Others = 120, 6 }), 60, Demand{Lines: 1}, 10, "(120, others use 6, "},
 		"no threads":          {with(func(r *Room) { r.Threads, r.Others = 12, 20 }), 1, Demand{Lines: 1}, 0, "processes and threads"},
 		"few ids":             {with(func(r *Room) { r.Pairs = 16 }), 60, overlapping, 5, "ids for runs (16 pairs,"},
 		"the least counts":    {Room{Files: 256, Threads: 60, Others: 0, Pairs: 3}, 60, Demand{Lines: 1}, 3, "ids for runs"},

@@ -41,7 +41,7 @@ func RemoveKept(ctx context.Context, run catalog.Run) error {
 		}
 		if err != nil {
 			return fmt.Errorf("its kept directory %q, or a part of it, is still there, and its record too: %w; "+
-				"put right what stands in the way and run rm again", path, err)
+				"remove the cause and run rm again", path, err)
 		}
 	}
 	return nil

@@ -125,7 +125,7 @@ func (p *pause) stopAll() error {
 		running, err := procs.CountRunning(p.proc.Name())
 		switch {
 		case err != nil:
-			return fmt.Errorf("see that the analysis stands still: %w", err)
+			return fmt.Errorf("check that the analysis is stopped: %w", err)
 		case running == 0:
 			still++
 			continue

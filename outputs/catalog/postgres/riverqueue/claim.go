@@ -77,7 +77,7 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 		switch run.State {
 		case catalog.Running:
 			run.State, run.Reason, run.ExitCode = catalog.Lost, "supervisor_lost", lostExit
-			run.Message = fmt.Sprintf("its worker on host %q was not heard of in time; the queue has given the analysis to another", run.Host)
+			run.Message = fmt.Sprintf("its worker on host %q did not report in time; the queue has given the analysis to another", run.Host)
 			run.FinishedAt = time.Now().UTC()
 			if err := postgres.End(ctx, tx, run); err != nil {
 				return err

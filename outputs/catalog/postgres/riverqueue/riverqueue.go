@@ -82,7 +82,7 @@ func (q *Queue) Cancel(ctx context.Context, id string) (was queue.Entry, err err
 func endedByCancel(run catalog.Run) catalog.Run {
 	run.Message = "canceled in the queue before anything was run"
 	if run.State == catalog.Running {
-		run.Message = fmt.Sprintf("canceled in the queue; its worker on host %q was not heard of", run.Host)
+		run.Message = fmt.Sprintf("canceled in the queue; its worker on host %q did not report", run.Host)
 	}
 	run.State, run.Reason, run.ExitCode, run.FinishedAt = catalog.Canceled, "stopped", canceledExit, time.Now().UTC()
 	return run

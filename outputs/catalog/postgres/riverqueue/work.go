@@ -103,7 +103,7 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 	}
 	if err != nil {
 		closing = func() { go pool.Close() } // it would wait for connections that River still asks
-		return fmt.Errorf("PostgreSQL did not hear within %v that this worker ends; a job that it was about to be given comes to another when its time is over", farewell)
+		return fmt.Errorf("PostgreSQL was not told within %v that this worker ends; a job that it was about to get goes to another worker when its time is over", farewell)
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (w *worker) lookAround(ctx context.Context, kept *pgxpool.Pool, name string
 			err = w.queue.tellAgain(ctx, missed)
 		}
 		if err != nil {
-			w.queue.log.Debug("look for what was not heard of", "error", err)
+			w.queue.log.Debug("look for jobs whose worker is silent", "error", err)
 		}
 	}
 }

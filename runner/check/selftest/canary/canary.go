@@ -83,5 +83,5 @@ func awaitTurn(turn string) error {
 			return nil
 		}
 	}
-	return errors.New("it is nobody's turn: " + turn)
+	return errors.New("no canary has this turn: " + turn)
 }

@@ -94,11 +94,11 @@ func Status(kept func() []int) Func {
 		groups = supplementary(groups, o.Got["Gid"])
 		switch {
 		case !ok:
-			return Fail, "the canary did not tell its groups"
+			return Fail, "the canary did not report its groups"
 		case groups == "":
 			return Pass, detail + ", no supplementary group"
 		case len(kept()) == 0:
-			return Fail, "supplementary groups " + groups + ", of which the run's result says nothing"
+			return Fail, "supplementary groups " + groups + ", which the run's result does not name"
 		}
 		return Accepted, fmt.Sprintf("%s; the caller's groups %v are kept, because a single id cannot drop them", detail, kept())
 	}

@@ -116,7 +116,7 @@ func (l *Listener) Count() (int64, error) {
 	case <-l.counted:
 		return l.count.Swap(0), nil
 	case <-time.After(timeout):
-		return 0, fmt.Errorf("%s %s does not hear any more", l.network, l.Address)
+		return 0, fmt.Errorf("%s %s does not listen any more", l.network, l.Address)
 	}
 }
 

@@ -43,7 +43,7 @@ func Listeners() (all []Trial, listeners []*listener.Listener, err error) {
 func counted(l *listener.Listener, t Trial) Trial {
 	t = t.performOutside()
 	if n, err := l.Count(); err != nil || n == 0 {
-		t.Controlled, t.Control = false, fmt.Sprintf("%s, but our listener heard nothing", t.Control)
+		t.Controlled, t.Control = false, fmt.Sprintf("%s, but our listener received nothing", t.Control)
 	}
 	t.Target += " (a listener of ours)"
 	inside := t.Judge
@@ -55,7 +55,7 @@ func counted(l *listener.Listener, t Trial) Trial {
 		case n > 0:
 			return judge.Fail, fmt.Sprintf("%s; the listener was reached %d times meanwhile", detail, n)
 		}
-		return result, detail + ", and the listener heard nothing"
+		return result, detail + ", and the listener received nothing"
 	}
 	return t
 }

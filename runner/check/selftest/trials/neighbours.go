@@ -14,7 +14,7 @@ func Neighbours(tmp string, marks canary.Marks, own []canary.Outcome) (all []Tri
 	for i, mark := range marks.List() {
 		t := Trial{Check: "neighbour", Target: mark.What + " of " + marks.Name, Attempt: mark.Attempt}
 		t.Judge = judge.Refused([]string{mark.Step}, mark.Absent...)
-		t.Control = "the canary that left it did not tell"
+		t.Control = "the canary that left it reported nothing"
 		if i < len(own) {
 			t.Controlled = own[i].Got[mark.Step] == canary.OK
 			t.Control = own[i].Got[mark.Step] + " by the canary that left it"

@@ -42,7 +42,7 @@ func (t Trial) performOutside() Trial {
 func (t Trial) Verdict(o *canary.Outcome, reason string) report.Check {
 	c := report.Check{Check: t.Check, Target: t.Target, Result: judge.Fail, Control: t.Control}
 	if o == nil {
-		c.Detail = "the canary did not tell: " + reason
+		c.Detail = "the canary reported nothing: " + reason
 		return c
 	}
 	c.Result, c.Detail = t.Judge(*o)
