@@ -91,7 +91,7 @@ func (o *replayOptions) replaying() (replay.Options, error) {
 	return how, fmt.Errorf("--keep-replays %q: give never, failed or always", how.Keep)
 }
 
-// printReplay tells a person.
+// printReplay prints it for a person.
 func printReplay(p *command.Program, told replay.Replayed) error {
 	w := screen.NewTable(p.Stdout, p.Stdout.File, p.Env)
 	w.Row("run", catalog.Key{ID: told.ID, Attempt: told.Attempt}.String())

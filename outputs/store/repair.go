@@ -48,8 +48,8 @@ func (s Store) repair(ctx context.Context, o Options, id string) (int64, error) 
 	return c.report.Repaired, failed
 }
 
-// mended removes a listed blob.
-func (c *checker) mended(sha256, from string) {
+// markRepaired removes a blob from the damaged ones.
+func (c *checker) markRepaired(sha256, from string) {
 	delete(c.bad, sha256)
 	c.report.Repaired++
 	c.Repaired(sha256, from)
@@ -63,7 +63,7 @@ func (c *checker) fromCache(ctx context.Context) error {
 			return err
 		}
 		if repaired {
-			c.mended(sha256, c.Blobs.Dir())
+			c.markRepaired(sha256, c.Blobs.Dir())
 		}
 	}
 	return nil
@@ -85,7 +85,7 @@ func (c *checker) fromCopies(ctx context.Context, r reference, from []candidate)
 		case err != nil:
 			return fmt.Errorf("repair blob %s from %s: %w", r.sha256, filepath.Join(one.dir, one.name), err)
 		default:
-			c.mended(r.sha256, filepath.Join(one.dir, one.name))
+			c.markRepaired(r.sha256, filepath.Join(one.dir, one.name))
 			return nil
 		}
 	}

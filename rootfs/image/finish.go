@@ -46,7 +46,7 @@ func packagesOf(tree *os.File) (digest.Digest, error) {
 		Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
 	})
 	if err != nil {
-		return "", nil //nolint:nilerr // whatever stands in the way in an image, it has no such file
+		return "", nil //nolint:nilerr // whatever prevents the opening, it has no such file
 	}
 	f := os.NewFile(uintptr(fd), packagesFile)
 	defer f.Close()

@@ -97,7 +97,7 @@ func (p process) locate(path string) place {
 	defer unix.Close(root)
 	path = p.joined(path)
 	if strings.HasPrefix(filepath.Clean(path), "/proc/") {
-		return own // its own descriptors, none of which leads out
+		return own // its own descriptors; none leads out
 	}
 	where, err := look(root, path)
 	for above := path; err != nil; {

@@ -85,7 +85,7 @@ func (e *execution) setLimits() error {
 // create makes the container.
 func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
 	defer e.span("create the container")()
-	if err := e.mendRoot(ctx); err != nil {
+	if err := e.repairRoot(ctx); err != nil {
 		return nil, err
 	}
 	made := e.span("make the job")
@@ -99,11 +99,11 @@ func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
 	return created, errors.Join(err, files.CloseMounts())
 }
 
-// mendRoot repairs a damaged root filesystem, and reports it.
-func (e *execution) mendRoot(ctx context.Context) error {
-	mended, err := e.Plan.Base.Mend(ctx)
-	if mended {
-		e.report.warn(fmt.Sprintf("the root filesystem of image %q had been changed, and was made anew from its layers before the start",
+// repairRoot repairs a damaged root filesystem, and reports it.
+func (e *execution) repairRoot(ctx context.Context) error {
+	repaired, err := e.Plan.Base.Repair(ctx)
+	if repaired {
+		e.report.warn(fmt.Sprintf("the root filesystem of image %q had been changed, and was made again from its layers before the start",
 			e.Plan.Base.Image.Image.Name))
 	}
 	return err

@@ -103,8 +103,8 @@ func (b *Base) Dir() string {
 	return b.Bind.Source
 }
 
-// Mend repairs a damaged root as long as nothing of it is mounted.
-func (b *Base) Mend(ctx context.Context) (mended bool, err error) {
+// Repair makes a damaged root again as long as nothing of it is mounted.
+func (b *Base) Repair(ctx context.Context) (repaired bool, err error) {
 	if b == nil || b.Image == nil {
 		return false, nil
 	}
@@ -128,7 +128,7 @@ func (b *Base) repair(ctx context.Context, damage error) error {
 		return damage
 	}
 	if err := b.Image.Repair(ctx); err != nil {
-		return fmt.Errorf("%w, and it could not be made anew: %w", damage, err)
+		return fmt.Errorf("%w, and it could not be made again: %w", damage, err)
 	}
 	return nil
 }
@@ -237,13 +237,13 @@ func (b *Base) origin(s *result.Sandbox) {
 // Aftercare repairs a root found damaged after the analysis had started, for later runs. err is why this one ended.
 func (b *Base) Aftercare(ctx context.Context, err error) error {
 	if b == nil || b.Image == nil || !errors.Is(err, image.ErrDamaged) ||
-		err != b.check.damage { //nolint:errorlint // what mend has wrapped was tried already
+		err != b.check.damage { //nolint:errorlint // what repair has wrapped was tried already
 		return err
 	}
 	if failed := b.repair(ctx, err); failed != nil {
 		return failed
 	}
-	return fmt.Errorf("%w; it has been made anew from its layers, so run this again", err)
+	return fmt.Errorf("%w; it has been made again from its layers, so run this again", err)
 }
 
 // environment is what an analysis' environment takes from its image.

@@ -66,18 +66,18 @@ func (b *Base) spoil(t *testing.T) (ino uint64) {
 	return b.Bind.Ino
 }
 
-// TestMend: a damaged root is made anew before the start, and what is shown then is the new one.
-func TestMend(t *testing.T) {
+// TestRepair: a damaged root is made anew before the start, and what is shown then is the new one.
+func TestRepair(t *testing.T) {
 	b := openBase(t, imported(t))
 	if err := b.Sound(); err != nil {
 		t.Fatal(err)
 	}
-	if mended, err := b.Mend(t.Context()); mended || err != nil {
-		t.Fatalf("of a whole one: %v, %v", mended, err)
+	if repaired, err := b.Repair(t.Context()); repaired || err != nil {
+		t.Fatalf("of a whole one: %v, %v", repaired, err)
 	}
 	before := b.spoil(t)
-	if mended, err := b.Mend(t.Context()); !mended || err != nil {
-		t.Fatalf("%v, %v", mended, err)
+	if repaired, err := b.Repair(t.Context()); !repaired || err != nil {
+		t.Fatalf("%v, %v", repaired, err)
 	}
 	if err := b.Sound(); err != nil {
 		t.Error(err)
@@ -92,14 +92,14 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// TestMendInUse: what others use is not exchanged, and the start refused.
-func TestMendInUse(t *testing.T) {
+// TestRepairInUse: what others use is not exchanged, and the start refused.
+func TestRepairInUse(t *testing.T) {
 	r := imported(t)
 	b, other := openBase(t, r), openBase(t, r)
 	before := b.spoil(t)
-	mended, err := b.Mend(t.Context())
-	if mended || !errors.Is(err, image.ErrDamaged) || !errors.Is(err, image.ErrInUse) {
-		t.Errorf("%v, %v", mended, err)
+	repaired, err := b.Repair(t.Context())
+	if repaired || !errors.Is(err, image.ErrDamaged) || !errors.Is(err, image.ErrInUse) {
+		t.Errorf("%v, %v", repaired, err)
 	}
 	if err := b.Aftercare(t.Context(), b.check.damage); !errors.Is(err, image.ErrInUse) {
 		t.Errorf("afterwards: %v", err)

@@ -48,7 +48,7 @@ type Replayed struct {
 	Message   string `json:"message"` // one sentence for a person
 	// Changed are inputs that have changed: then nothing was run, or it ends there.
 	Changed []Input `json:"changed"`
-	// Unknown are inputs of which the recorded run has no digest.
+	// Unknown are inputs without a digest in the recorded run.
 	Unknown []Input       `json:"unknown"`
 	Replays []ReplayedRun `json:"replays"`
 }

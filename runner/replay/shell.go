@@ -66,7 +66,7 @@ func Shell(ctx context.Context, host *phase.Host, run catalog.Run, how ShellOpti
 	return res, errors.Join(err, recovery.Remove(ctx, host, res.Key()))
 }
 
-// shellAnalysis is the recorded request, of which nothing is to be kept.
+// shellAnalysis is the recorded request; nothing is to be kept of it.
 func shellAnalysis(run catalog.Run) (a spec.Analysis, err error) {
 	if err := json.Unmarshal(run.Request, &a); err != nil {
 		return a, fmt.Errorf("read the recorded request: %w", err)

@@ -88,7 +88,7 @@ def run_true(bench, tool, *more):
 
 
 def catalog(bench, size):
-    """Commands on a catalog of so many copies of two real runs, of which one failed, nine of the one for one of the other."""
+    """Commands on a catalog of so many copies of two real runs, a complete and a failed one, nine to one."""
     tool = growing(bench, f"catalog-{size}")
     for name, code in (("good", 0), ("bad", 1)):
         script = f"echo made by a run >result.txt; exit {code}"

@@ -311,7 +311,7 @@ func TestRootfsDamaged(t *testing.T) {
 	// As the check goes on beside the start it ends before the root is mounted, or after it. Both are said.
 	r := run()
 	switch {
-	case r.State == "complete" && strings.Contains(strings.Join(r.Warnings, "\n"), "was made anew"):
+	case r.State == "complete" && strings.Contains(strings.Join(r.Warnings, "\n"), "was made again"):
 		if got := h.stdoutOf(r); got != "NAME=image\n" {
 			t.Errorf("inside: %q", got)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// check refuses a config file that commands would refuse for the value at path. Other bad values do not stand in the way of
+// check refuses a config file that commands would refuse for the value at path. Other bad values do not prevent
 // an edit.
 func check(env options.Lookup, text, file string, path []string) error {
 	alone, err := entryAlone(text, path[0])

@@ -113,7 +113,7 @@ func (g *Global) OwnConfig(env Lookup, flags []*Flag) (string, error) {
 	return places[0], nil
 }
 
-// ConfigPlaces are the paths of config files, of which commands read the first that exists.
+// ConfigPlaces are the paths of config files; commands read the first that exists.
 func (g *Global) ConfigPlaces(env Lookup, flags []*Flag) ([]string, error) {
 	dir, err := filepath.Abs(".")
 	if err != nil {

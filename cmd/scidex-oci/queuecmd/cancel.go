@@ -25,7 +25,7 @@ harvested and committed as canceled. To wait for that: scidex-oci show ID --wait
 	}
 }
 
-// cancelQueued returns what came of it, for a person.
+// cancelQueued returns the outcome, for a person.
 func cancelQueued(ctx context.Context, q queue.Queue, run catalog.Run) (string, error) {
 	was, err := q.Cancel(ctx, run.ID)
 	switch {

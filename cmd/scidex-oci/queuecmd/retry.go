@@ -25,7 +25,7 @@ One that is complete or failed is not: an analysis that came to an end of its ow
 	}
 }
 
-// retryQueued returns what came of it, for a person.
+// retryQueued returns the outcome, for a person.
 func retryQueued(ctx context.Context, q queue.Queue, run catalog.Run) (string, error) {
 	next, err := q.Retry(ctx, run.ID)
 	switch {

@@ -38,7 +38,7 @@ func NewLines(p *command.Program, terminal *screen.Terminal, json bool) *Lines {
 	return r
 }
 
-// Bad prints why a line is refused, because of which nothing is run.
+// Bad prints why a line is refused. The batch then runs nothing.
 func (r *Lines) Bad(number int, a spec.Analysis, err error) {
 	refused := runner.Refused(a, &request.Error{Err: err}, r.program.Build.Version)
 	refused.Line = number

@@ -9,7 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// postProcess tells how a hook ended.
+// postProcess describes how a hook ended.
 func (t Table) postProcess(r result.Result) {
 	p := r.PostProcess
 	if p == nil {

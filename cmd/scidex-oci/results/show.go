@@ -68,7 +68,7 @@ func (t Table) request(r result.Result) {
 	t.Row("secrets", screen.Escape(strings.Join(a.Secrets, ",")))
 }
 
-// retention tells what keeps the run from being removed, or what was.
+// retention says what keeps the run from being removed, or what was removed.
 func (t Table) retention(r result.Result) {
 	if r.Pinned {
 		t.Row("pinned", "yes")
@@ -89,7 +89,7 @@ func (t Table) times(r result.Result) {
 	}
 }
 
-// evidence tells the kernel's counters that explain an end.
+// evidence prints the kernel's counters that explain an end.
 func (t Table) evidence(r result.Result) {
 	var list []string
 	for _, one := range []struct {

@@ -41,7 +41,7 @@ type runningJob struct {
 // barWidth is that of the bar of an analysis, in columns.
 const barWidth = 20
 
-// NewProgress makes the progress of total jobs, -1 where unknown, of which parallel run at once.
+// NewProgress makes the progress of total jobs, -1 where unknown; parallel of them run at once.
 func NewProgress(terminal *Terminal, total, parallel int) *Progress {
 	return &Progress{terminal: terminal, total: total, parallel: parallel, since: time.Now(), running: map[int]*runningJob{}}
 }

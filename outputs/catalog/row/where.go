@@ -17,7 +17,7 @@ type Where struct {
 	Moment func(time.Time) any
 	// Holds reports whether the database can store a string. No stored value equals one that it cannot.
 	Holds func(string) bool
-	// Contains is the term for a run of which the id, or what it ran, contains a text: its first %s is that text, and so is
+	// Contains is the term for a run whose id, or what it ran, contains a text: its first %s is that text, and so is
 	// its second.
 	Contains string
 

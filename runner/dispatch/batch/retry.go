@@ -69,7 +69,7 @@ func relay(stop <-chan request.StopSignal) (passed <-chan request.StopSignal, as
 }
 
 // repeatable reports whether another attempt may end otherwise: not for a refused request, nor a run whose end is pending,
-// or of which only the hook is to be repeated.
+// or whose hook alone is to be repeated.
 func repeatable(o Outcome) bool {
 	var refused *request.Error
 	var unusable *request.CatalogError

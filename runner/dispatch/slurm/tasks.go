@@ -60,7 +60,7 @@ func (s Spool) Tasks(ctx context.Context) (map[TaskID]Status, error) {
 	return all, s.readAccounts(out, all)
 }
 
-// forgotten are the jobs of which squeue does not know every task.
+// forgotten are the jobs with tasks that squeue does not know.
 func (s Spool) forgotten(all map[TaskID]Status) (jobs []string, err error) {
 	for k, array := range s.Submission.Arrays {
 		id, err := s.Job(k)

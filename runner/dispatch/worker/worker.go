@@ -53,7 +53,7 @@ const (
 	// soon is when a job that found no room is tried again, and never the longest pause of one that cannot run here.
 	soon  = time.Second
 	never = 30 * time.Second
-	// often is the interval of checks for pending results, each of which costs a listing of a directory.
+	// often is the interval of checks for pending results; each costs a listing of a directory.
 	often = 10 * time.Second
 )
 

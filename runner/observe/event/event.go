@@ -19,7 +19,7 @@ type Type string
 // request ends with Finished, the only event of the latter.
 const (
 	TypeCreated   Type = "run.created"   // Created: the run is in the catalog
-	TypeStarted   Type = "run.started"   // the result as it is then: the analysis has begun
+	TypeStarted   Type = "run.started"   // the result as it is then: the analysis has started
 	TypeUsage     Type = "usage"         // Usage, about once a second
 	TypeLog       Type = "log"           // Log: what the analysis wrote
 	TypeExited    Type = "run.exited"    // Exited: every process of the analysis is dead

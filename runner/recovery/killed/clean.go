@@ -72,7 +72,7 @@ func removeDir(ctx context.Context, p *pass.Pass, location workspace.Location) e
 		return removeEmpty(p, location.Dir)
 	}
 	if is, err := workspace.LookInode(location.Dir, location); err != nil || !is {
-		return err // nil: somebody else's by now
+		return err // nil: another's by now
 	}
 	return p.Remove(location.Dir, func() error { return p.Access.Remove(ctx, location.Dir, location) })
 }

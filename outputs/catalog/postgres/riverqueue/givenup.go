@@ -30,7 +30,7 @@ func (q *Queue) buryGivenUp(ctx context.Context) {
 	}
 }
 
-// selectGivenUp finds analyses by River's index of ended jobs, few of which were discarded.
+// selectGivenUp finds analyses by River's index of ended jobs; few of them were discarded.
 const selectGivenUp = `SELECT DISTINCT j.args ->> 'id' FROM scidex_oci.river_job j
 	JOIN scidex_oci.analysis_run r ON r.id = j.args ->> 'id' AND r.state IN ('queued', 'running')
 	WHERE j.kind = '` + kind + `' AND j.state = 'discarded' AND j.finalized_at IS NOT NULL`

@@ -3,12 +3,12 @@
  * sockets of families that are not allowed (seccomp_unotify(2)); runner/audit answers.
  *
  * It is a filter of its own, and not a part of libcontainer's, for a flag that libseccomp has only from 2.6 on:
- * whoever waits for an answer can be killed, but not interrupted (Linux 5.19). An interrupted connect(2)
+ * a process that waits for an answer can be killed, but not interrupted (Linux 5.19). An interrupted connect(2)
  * reads as one that goes on, and Python then takes the socket for connected.
  *
  * It opens nothing. What libcontainer's filter kills or fails stays so, since that takes precedence over a
  * question (seccomp(2)); calls of other architectures are among it. Families it traces, over which the question takes
- * precedence: where nobody asks, they fail with ENOSYS.
+ * precedence: where no process listens, they fail with ENOSYS.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

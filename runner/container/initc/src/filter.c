@@ -10,7 +10,7 @@
 
 int load_filter(void)
 {
-	struct sock_filter steps[BPF_MAXINSNS]; /* 32 KiB, of which the program's pages are touched */
+	struct sock_filter steps[BPF_MAXINSNS]; /* 32 KiB; only the program's pages are touched */
 	struct sock_fprog program = { 0, steps };
 	ssize_t n;
 

@@ -274,7 +274,7 @@ int main(int argc, char **argv, char **envp)
 			}
 			return 0; /* the kernel now kills what is left of the namespace */
 		}
-		/* si_pid is 0 for a sender outside of this namespace: the supervisor, and nobody else. */
+		/* si_pid is 0 for a sender outside of this namespace: the supervisor alone. */
 		if (sig > 0 && sig != SIGCHLD && info.si_pid == 0 && info.si_code == SI_USER)
 			kill(-1, sig == SIGTSTP ? SIGSTOP : (int)sig); /* that of a terminal could be ignored */
 	}
