@@ -27,13 +27,21 @@ const (
 var noFile = pattern(`(?m)(?:No such file or directory: '([^'\n]+)'|cannot open file '([^'\n]+)'|can't open file '([^'\n]+)'|'([^'\n]+)' does not exist|` +
 	`^[\w./-]+: (?:cannot (?:open|access|stat) )?['‘]?([^'’:\n]+)['’]?: No such file or directory)`)
 
+// sought is the file that the analysis looked for and did not find, "" if it wanted to write it.
+func (f Facts) sought() string {
+	if noDirectory(f) != "" {
+		return ""
+	}
+	return f.find(noFile)
+}
+
 // localFile explains why the analysis does not see a file next to the caller.
 func localFile(f Facts) string {
 	a := f.Ended.Analysis
 	if !f.exited() || f.Caller.Dir == "" {
 		return ""
 	}
-	for _, word := range append(slices.Clone(a.Command), f.find(noFile)) {
+	for _, word := range append(slices.Clone(a.Command), f.sought()) {
 		if !filepath.IsLocal(word) || f.shown(word) || !regular(filepath.Join(f.Caller.Dir, word)) {
 			continue
 		}
@@ -59,7 +67,7 @@ func regular(name string) bool {
 
 // pathInside says where a file is inside that the analysis looked for under another name.
 func pathInside(f Facts) string {
-	name := f.find(noFile)
+	name := f.sought()
 	if name == "" || localFile(f) != "" {
 		return ""
 	}
@@ -73,7 +81,7 @@ func pathInside(f Facts) string {
 
 // noData says how to show a directory where the analysis looked for files in one that it does not have.
 func noData(f Facts) string {
-	name := f.find(noFile)
+	name := f.sought()
 	if name == "" || localFile(f) != "" || pathInside(f) != "" {
 		return ""
 	}

@@ -56,6 +56,16 @@ func TestOf(t *testing.T) {
 	scratch := func(names ...string) func(*Facts) { return func(f *Facts) { f.Ended.Exit.Scratch = names } }
 	state := func(s catalog.State) func(*Facts) { return func(f *Facts) { f.Outcome.State = s } }
 	environment := func(f *Facts) { f.Caller.Environment = "/home/ada/my env" }
+	script := func(text string) func(*Facts) {
+		return func(f *Facts) {
+			f.Ended.Analysis.Script = filepath.Join(t.TempDir(), "script")
+			if err := os.WriteFile(f.Ended.Analysis.Script, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const trace, inline = "Traceback (most recent call last):\n", "Traceback (most recent call last):\n  File \"<string>\", line 1, in <module>\n"
+	const openW = trace + "  File \"/analysis/a.py\", line 1, in <module>\n    open(name, 'w')\n"
 	runtime := func(f *Facts) { f.Ended.Analysis.Runtime = "/opt/env" }
 	covered := map[string]bool{}
 	for name, c := range map[string]struct {
@@ -107,6 +117,31 @@ func TestOf(t *testing.T) {
 		"by name":               {facts(exit, "cannot open file 'b.csv': No such file or directory\n", withData), PathInside, []string{"/data/deep/b.csv"}},
 		"nowhere":               {facts(exit, "cat: nowhere.csv: No such file or directory\n", withData), "", nil},
 		"input file":            {facts(exit, "cat: a.csv: No such file or directory\n", func(f *Facts) { f.Ended.Analysis.Inputs = []string{data + ":/inputs/mine"} }), PathInside, []string{"/inputs/mine/a.csv"}},
+		"written by Python":     {facts(exit, openW+"FileNotFoundError: [Errno 2] No such file or directory: 'results/a/x.csv'\n"), NoDirectory, []string{"no directory results/a in /work, which is empty at the start", `os.makedirs("results/a", exist_ok=True)`}},
+		"written by -c":         {facts(exit, inline+"FileNotFoundError: [Errno 2] No such file or directory: 'results/x.csv'\n", command("python3", "-c", "open('results/x.csv', 'w')")), NoDirectory, []string{"os.makedirs"}},
+		"read by -c":            {facts(exit, inline+"FileNotFoundError: [Errno 2] No such file or directory: 'results/x.csv'\n", command("python3", "-c", "open('results/x.csv')")), "", nil},
+		"written to data":       {facts(exit, openW+"FileNotFoundError: [Errno 2] No such file or directory: 'data/c.csv'\n", func(f *Facts) { f.Caller.Dir = dir }), NoDirectory, []string{"no directory data in /work"}},
+		"written below data":    {facts(exit, openW+"FileNotFoundError: [Errno 2] No such file or directory: 'data/new/c.csv'\n", withData), "", nil},
+		"written in /work":      {facts(exit, openW+"FileNotFoundError: [Errno 2] No such file or directory: '/work/results/c.csv'\n"), NoDirectory, []string{`("results",`}},
+		"written elsewhere":     {facts(exit, openW+"FileNotFoundError: [Errno 2] No such file or directory: '/home/ada/c.csv'\n"), NoDirectory, []string{"no directory /home/ada in the container", "/work"}},
+		"written, staged":       {facts(exit, openW+"FileNotFoundError: [Errno 2] No such file or directory: 'results/x.csv'\n", func(f *Facts) { f.Ended.Analysis.Stage = "/s" }), NoDirectory, []string{"no directory results: create"}},
+		"written by pandas":     {facts(exit, openW+"OSError: Cannot save file into a non-existent directory: 'results'\n"), NoDirectory, []string{`os.makedirs("results"`}},
+		"written by sh":         {facts(exit, "sh: 1: cannot create results/x: Directory nonexistent\n"), NoDirectory, []string{"mkdir -p results"}},
+		"written by cp":         {facts(exit, "cp: cannot create regular file 'my results/x': No such file or directory\n"), NoDirectory, []string{"mkdir -p 'my results'"}},
+		"written by bash":       {facts(exit, "bash: line 1: results/x: No such file or directory\n", command("bash", "-c", "echo >results/x")), NoDirectory, []string{"mkdir -p results"}},
+		"script of bash":        {facts(exit, "/analysis/a.sh: line 2: results/x: No such file or directory\n", script("date\ndate > results/x\n")), NoDirectory, []string{"mkdir -p results"}},
+		"read by bash":          {facts(exit, "bash: line 1: results/x: No such file or directory\n", command("bash", "-c", "cat <results/x")), "", nil},
+		"mkdir":                 {facts(exit, "mkdir: cannot create directory ‘a/b’: No such file or directory\n"), NoDirectory, []string{"mkdir -p a/b"}},
+		"written by R":          {facts(exit, "Error in file(file, ifelse(append, \"a\", \"w\")) : \n  cannot open the connection\nIn addition: Warning message:\n  cannot open file 'results/x': No such file or directory\nExecution halted\n"), NoDirectory, []string{`dir.create("results", recursive = TRUE)`}},
+		"plotted by R":          {facts(exit, "Error in plot.new() : could not open file 'results/x.png'\nCalls: plot -> plot.default -> plot.new\nExecution halted\n"), NoDirectory, []string{"dir.create"}},
+		"read by R":             {facts(exit, "Error in file(file, \"rt\") : cannot open the connection\n  cannot open file 'results/x': No such file or directory\nExecution halted\n"), "", nil},
+		"sys.argv":              {facts(exit, trace+"  File \"/analysis/a.py\", line 1, in <module>\n    print(sys.argv[1])\n          ~~~~~~~~^^^\nIndexError: list index out of range\n", script("")), ArgumentsMissing, []string{"the script got no arguments", "after --, as in --script FILE -- ARG", "args: [ARG]"}},
+		"sys.argv, some":        {facts(exit, trace+"    a = sys.argv[2]\nIndexError: list index out of range\n", script(""), func(f *Facts) { f.Ended.Analysis.Args = []string{"1"} }), ArgumentsMissing, []string{"got only 1 argument:"}},
+		"another list":          {facts(exit, trace+"    a = values[2]\nIndexError: list index out of range\n", script("")), "", nil},
+		"argparse":              {facts(exit, "usage: a.py [-h] file\na.py: error: the following arguments are required: file\n", command("python3", "/analysis/b.py")), ArgumentsMissing, []string{"end of the command, after --"}},
+		"$1 of bash":            {facts(exit, "/analysis/a.sh: line 2: $1: unbound variable\n", script("")), ArgumentsMissing, []string{"after --"}},
+		"$1 of sh":              {facts(exit, "/analysis/a.sh: 2: 1: parameter not set\n", script("")), ArgumentsMissing, []string{"after --"}},
+		"commandArgs of R":      {facts(exit, "Error in args[[1]] : subscript out of bounds\nExecution halted\n", script("")), ArgumentsMissing, []string{"after --"}},
 		"no data":               {facts(exit, "FileNotFoundError: [Errno 2] No such file or directory: '/data/a.csv'\n"), NoData, []string{"this run has no /data", "--data DIR"}},
 		"no docs":               {facts(exit, "cat: docs/a.txt: No such file or directory\n", withData), NoData, []string{"this run has no /docs", "--docs DIR"}},
 		"not in the data":       {facts(exit, "cat: /data/none.csv: No such file or directory\n", withData), "", nil},

@@ -28,6 +28,8 @@ func TestHints(t *testing.T) {
 	h.write("measured/deep/a.csv", "1\n", 0o644)
 	h.write("helper.py", "", 0o644)
 	h.write("fit.py", "import helper\n", 0o644)
+	h.write("write.py", "open('results/x.csv', 'w')\n", 0o644)
+	h.write("argv.py", "import sys\nprint(sys.argv[1])\n", 0o644)
 	h.write("here.csv", "1\n", 0o644)
 	h.write("runtime/bin/python3", "#!/bin/sh\nexec /usr/bin/python3 -S \"$@\"\n", 0o755) // without installed packages
 	h.write("n.ipynb", `{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}`, 0o644)
@@ -50,6 +52,9 @@ func TestHints(t *testing.T) {
 		"no data":      {python("open('/data/a.csv')"), "no_data", []string{"this run has no /data", "--data DIR"}},
 		"log":          {[]string{"--log-size=4KiB", "--", "seq", "10000"}, "log_truncated", []string{"first 4KiB of", "--log-size"}},
 		"above host":   {[]string{"--cpus=4096", "--", "true"}, "above_host", []string{"--cpus 4096", "this host has"}},
+		"directory":    {[]string{"--script", h.path("write.py")}, "no_directory", []string{"no directory results in /work, which is empty", `os.makedirs("results"`}},
+		"redirection":  {[]string{"--", "sh", "-c", "echo >results/x"}, "no_directory", []string{"mkdir -p results"}},
+		"arguments":    {[]string{"--script", h.path("argv.py")}, "arguments_missing", []string{"the script got no arguments", "after --"}},
 		"program":      {[]string{"--", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram", "--runtime"}},
 		"interpreter":  {[]string{"--", "sh", "-c", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram"}},
 		"output":       {[]string{"--output=out.csv", "--", "sh", "-c", "echo >other.csv"}, "output_missing", []string{"wrote other.csv"}},
