@@ -59,7 +59,7 @@ func Judge(e End, now time.Time) (f Final, err error) {
 // facts are what hints are made of.
 func (e End) facts(f Final) hints.Facts {
 	facts := hints.Facts{
-		Ended: e.Ended, Outcome: f.Outcome, Logs: f.Report.Logs, Caller: e.Caller, Host: hints.ReadHost(),
+		Ended: e.Ended, Outcome: f.Outcome, Outputs: e.Harvest.Outputs, Logs: f.Report.Logs, Caller: e.Caller, Host: hints.ReadHost(),
 	}
 	if f.Outcome.Reason != result.ReasonOutputMissing {
 		return facts

@@ -18,7 +18,7 @@ var (
 	notOpened = pattern(`(?m)(?:FileNotFoundError: [^\n]*: '([^'\n]+)'|(?:cannot open|cannot open compressed|could not open) file '([^'\n]+)'|` +
 		`: line \d+: ([^:\n]+): No such file or directory)`)
 	writing = pattern(`open\([^\n]*['"][wax][bt+]{0,2}['"]|\bmode=['"][wax]|\.(?:save\w*|dump|write_\w+)\(|\.to_(?:csv|excel|feather|file|hdf|html|json|latex|netcdf|parquet|pickle|zarr)\(|` +
-		`\bwrite[._]\w+|\b(?:saveRDS|save|ggsave|sink|pdf|png|svg|jpeg|tiff)\(|"wb?"|gzfile\(file, mode\)|plot\.new\(`)
+		`\b(?:write[._]\w+|mkdir\()|\b(?:saveRDS|save|ggsave|sink|pdf|png|svg|jpeg|tiff)\(|"wb?"|gzfile\(file, mode\)|plot\.new\(`)
 )
 
 // noDirectory says how to create the directory of a file that the analysis wanted to write.

@@ -19,6 +19,7 @@ type Facts struct {
 	Ended   phase.Ended
 	Outcome judge.Outcome
 	Listed  []string // paths of outputs, where a declared one is missing
+	Outputs int64    // how many there are
 	Logs    result.Logs
 	Caller  request.Caller // zero in recovery: there is none
 	Host    Host
@@ -46,8 +47,10 @@ var rules = []rule{
 	{HostFull, hostFull},
 	{NotebookPackages, notebookPackages},
 	{ProgramMissing, programMissing},
+	{NoPrivileges, noPrivileges},
 	{ModuleMissing, moduleMissing},
 	{ArgumentsMissing, argumentsMissing},
+	{NoDisplay, noDisplay},
 	{NoNetwork, noNetwork},
 	{NoDirectory, noDirectory},
 	{LocalFile, localFile},

@@ -20,14 +20,14 @@ var (
 )
 
 func noNetwork(f Facts) string {
-	if f.find(networkError) == "" {
+	if f.find(networkError) == "" || noPrivileges(f) != "" {
 		return ""
 	}
 	return "runs have no network: download first, then pass the files with --data DIR or --input FILE"
 }
 
 func moduleMissing(f Facts) string {
-	if notebookPackages(f) != "" {
+	if notebookPackages(f) != "" || noPrivileges(f) != "" {
 		return ""
 	}
 	if name := f.find(noModule); name != "" {

@@ -15,6 +15,8 @@ const traceback = "Traceback (most recent call last):"
 
 var (
 	notebookCell = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`: cell \d+ of \d+: `) })
+	advice       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:hint|note): `) })
+	errorLine    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:error|ERROR|Error): `) })
 	errorOfR     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Error( in .*)?:`) })
 )
 
@@ -33,7 +35,18 @@ func Cause(stderr string) string {
 			}
 		}
 	}
+	if i := beforeAdvice(lines); i >= 0 {
+		last = i
+	}
 	return format.Line(lines[last], causeMax)
+}
+
+// beforeAdvice is the last error before lines of advice, which pip and compilers end with; -1 without one.
+func beforeAdvice(lines []string) int {
+	if !advice().MatchString(lines[len(lines)-1]) {
+		return -1
+	}
+	return lastThat(lines, errorLine().MatchString)
 }
 
 // nonEmptyLines splits text; a carriage return overwrites what is before it, as progress bars do.

@@ -24,6 +24,8 @@ func TestCause(t *testing.T) {
 		"R, broken":           {"Error in library(zoo) :\n  there is no package called ‘zoo’\nExecution halted\n", "Error in library(zoo) : there is no package called ‘zoo’"},
 		"Julia":               {"ERROR: LoadError: DomainError\nStacktrace:\n [1] sqrt\nin expression starting at a.jl:1\n", "ERROR: LoadError: DomainError"},
 		"no Julia":            {"ERROR: trying again\nfatal: gave up\n", "fatal: gave up"},
+		"pip":                 {"error: externally-managed-environment\n\nnote: x\nhint: See PEP 668\n", "error: externally-managed-environment"},
+		"advice alone":        {"failed\nhint: try again\n", "hint: try again"},
 		"notebook":            {python + "ValueError: bad\n\na.ipynb: cell 2 of 5: ValueError: bad\n", "a.ipynb: cell 2 of 5: ValueError: bad"},
 		"progress bar":        {"10%\r50%\r100% done\n", "100% done"},
 		"colours":             {"\x1b[31mfatal\x1b[0m: x\n", "fatal: x"},

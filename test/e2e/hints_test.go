@@ -30,6 +30,7 @@ func TestHints(t *testing.T) {
 	h.write("fit.py", "import helper\n", 0o644)
 	h.write("write.py", "open('results/x.csv', 'w')\n", 0o644)
 	h.write("argv.py", "import sys\nprint(sys.argv[1])\n", 0o644)
+	h.write("show.py", "class plt:\n    def show(): pass\nplt.show()\n", 0o644)
 	h.write("here.csv", "1\n", 0o644)
 	h.write("runtime/bin/python3", "#!/bin/sh\nexec /usr/bin/python3 -S \"$@\"\n", 0o755) // without installed packages
 	h.write("n.ipynb", `{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}`, 0o644)
@@ -55,6 +56,10 @@ func TestHints(t *testing.T) {
 		"directory":    {[]string{"--script", h.path("write.py")}, "no_directory", []string{"no directory results in /work, which is empty", `os.makedirs("results"`}},
 		"redirection":  {[]string{"--", "sh", "-c", "echo >results/x"}, "no_directory", []string{"mkdir -p results"}},
 		"arguments":    {[]string{"--script", h.path("argv.py")}, "arguments_missing", []string{"the script got no arguments", "after --"}},
+		"display":      {python("raise OSError('no display name and no $DISPLAY environment variable')"), "no_display", []string{"no display"}},
+		"shown":        {[]string{"--script", h.path("show.py")}, "no_display", []string{`savefig("name.png")`}},
+		"sudo":         {[]string{"--", "sh", "-c", "sudo true"}, "no_privileges", []string{"cannot gain privileges", "--runtime DIR"}},
+		"pip":          {[]string{"--", "sh", "-c", "echo ERROR: No matching distribution found for x >&2; exit 1"}, "no_privileges", []string{"install packages"}},
 		"program":      {[]string{"--", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram", "--runtime"}},
 		"interpreter":  {[]string{"--", "sh", "-c", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram"}},
 		"output":       {[]string{"--output=out.csv", "--", "sh", "-c", "echo >other.csv"}, "output_missing", []string{"wrote other.csv"}},
