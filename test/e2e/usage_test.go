@@ -91,3 +91,23 @@ func TestEvidenceOfTheLost(t *testing.T) {
 		t.Errorf("usage %+v, series %+v", r.Usage, r.Series)
 	}
 }
+
+// TestUsageOfTheKilled: what killed processes used counts, also without a control group, where nothing waits for them.
+func TestUsageOfTheKilled(t *testing.T) {
+	h := newHarness(t)
+	const spin = "import os, time\nwhile time.process_time() < 0.3: pass\nos.system('head -c 4M /dev/zero >x')\ntime.sleep(10000)"
+	for name, c := range map[string]struct {
+		args          []string
+		state, reason string
+		code          int
+	}{
+		"killed": {append(flags("--work-size=1MiB"), python(spin)...), "failed", "work_full", 1},
+		"left":   {shell(`python3 -c "` + spin + `" & while ! [ -e x ]; do sleep 0.1; done`), "complete", "exit", 0},
+	} {
+		r := h.start(append(flags("--id", h.id(name)), c.args...)...)
+		r.expect(t, c.state, c.reason, c.code)
+		if r.Usage.CPUMS < 250 { // /proc counts in 10 ms
+			t.Errorf("%s: %d ms of CPU, the analysis used 300", name, r.Usage.CPUMS)
+		}
+	}
+}

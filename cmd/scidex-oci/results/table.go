@@ -59,11 +59,19 @@ func (t Table) usage(r result.Result) {
 		return
 	}
 	t.Row("time", spent(r.Usage))
-	memory := measured(format.Size(r.Usage.MemoryPeakBytes), r.Usage.MemoryPeakBytes) + sizeOf(limit(r, "memory"))
-	if slices.Contains(r.Usage.Sampled, "memory_peak_bytes") {
-		memory += " (sampled)"
+	memory := "not measured" // it is never really zero
+	if peak := r.Usage.MemoryPeakBytes; peak > 0 {
+		memory = format.Size(peak) + sizeOf(limit(r, "memory")) + sampled(r.Usage, "memory_peak_bytes")
 	}
 	t.Row("memory", memory)
+}
+
+// sampled marks a figure that is the largest sample.
+func sampled(u result.Usage, field string) string {
+	if slices.Contains(u.Sampled, field) {
+		return " (sampled)"
+	}
+	return ""
 }
 
 func (t Table) outputs(r result.Result) {
@@ -155,17 +163,9 @@ func Ending(r result.Result) string {
 
 // spent is the time of a run, and how long it was suspended.
 func spent(u result.Usage) string {
-	text := fmt.Sprintf("wall %s, cpu %s", format.Duration(u.WallMS), format.Duration(u.CPUMS))
+	text := fmt.Sprintf("wall %s, cpu %s", format.Duration(u.WallMS), format.Duration(u.CPUMS)) + sampled(u, "cpu_ms")
 	if u.SuspendedMS > 0 {
 		text += fmt.Sprintf(", suspended %s", format.Duration(u.SuspendedMS))
-	}
-	return text
-}
-
-// measured marks a peak that was not measured: it is never really zero.
-func measured(text string, value int64) string {
-	if value <= 0 {
-		return "not measured"
 	}
 	return text
 }
@@ -190,7 +190,7 @@ func sizeOf(effective string) string {
 // readable is a limit's value for a person: those in bytes get a unit.
 func readable(limit, value string) string {
 	bytes, err := strconv.ParseInt(value, 10, 64)
-	if err != nil || !slices.Contains([]string{"memory", "log_size", "tmp", "home", "shm"}, limit) {
+	if err != nil || !slices.Contains([]string{"memory", "work_size", "log_size", "tmp", "home", "shm"}, limit) {
 		return screen.Escape(value)
 	}
 	return format.Size(bytes)

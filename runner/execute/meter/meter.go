@@ -65,8 +65,8 @@ func (m *Meter) End(last Sample, source string, exit protocol.Exit, u *result.Us
 	r.end(last)
 	r.series.Source = source
 	u.MemoryPeakBytes, u.PidsPeak = r.memoryPeak, r.pidsPeak
-	if last.CPU == 0 {
-		u.CPUMS = r.series.CPUMS[len(r.series.CPUMS)-1]
+	if most := r.series.CPUMS[len(r.series.CPUMS)-1]; last.CPU == 0 || u.CPUMS < most { // killed processes are not in a sum at the end
+		u.CPUMS = most
 		u.Sampled = append(u.Sampled, "cpu_ms")
 	}
 	if last.MemoryPeak == 0 || source == result.FromProcesses { // that of one process is not that of all

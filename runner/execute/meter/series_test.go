@@ -112,6 +112,7 @@ func TestMeasure(t *testing.T) {
 		"an even older one":      {Sample{CPU: second}, result.FromCgroup, 200, 3, []string{"memory_peak_bytes", "pids_peak"}},
 		"a group that is gone":   {Sample{}, result.FromCgroup, 200, 3, []string{"cpu_ms", "memory_peak_bytes", "pids_peak"}},
 		"no group":               {Sample{MemoryPeak: 90, CPU: second}, result.FromProcesses, 200, 3, []string{"memory_peak_bytes", "pids_peak"}},
+		"no group, killed":       {Sample{MemoryPeak: 90, CPU: second / 100}, result.FromProcesses, 200, 3, []string{"cpu_ms", "memory_peak_bytes", "pids_peak"}},
 		"no group, a great peak": {Sample{MemoryPeak: 700, CPU: second}, result.FromProcesses, 700, 3, []string{"memory_peak_bytes", "pids_peak"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -59,6 +59,7 @@ func (a *analysis) watch(ctx context.Context) {
 		Audited:  func(notifications *os.File) { a.audit = audit.Start(notifications, a.killNow) },
 		Executed: func() { exit.Started = a.begin(ctx) },
 		Left: func() {
+			a.counting.Do(a.count)
 			var err error
 			a.work.writers, err = procs.WorkWriters(a.proc.Name())
 			exit.Unseen, exit.Writers = err != nil, len(a.work.writers) > 0
@@ -82,7 +83,7 @@ func (a *analysis) watch(ctx context.Context) {
 	}
 	exit.Executed, exit.Errno, exit.Ended, exit.Status = got.Executed, got.Errno, got.Ended, got.Status
 	exit.FixedAddresses, exit.TimedOut = a.fixed, a.timedOut
-	exit.CPU, exit.MemoryPeak = got.CPU, got.MemoryPeak
+	exit.CPU, exit.MemoryPeak = max(got.CPU, a.counted()), got.MemoryPeak
 	_ = a.launcher.reply(protocol.Message{Type: protocol.MsgExited, Exit: &exit})
 }
 

@@ -18,6 +18,8 @@ type processes struct {
 	executed  chan struct{} // closed when the analysis starts
 	ended     chan struct{} // closed when every process is dead
 	killing   sync.Once
+	counting  sync.Once
+	cpu       time.Duration // used up to the kill; valid after counting
 	launcher  launcher
 	tasks     *sync.WaitGroup // the session's
 }
@@ -27,6 +29,7 @@ type processes struct {
 // signal, and the launcher, which has the control group, is notified. init comes first, so that it does not report the
 // end of a killed analysis.
 func (p *processes) kill() error {
+	p.counting.Do(p.count)
 	err := p.container.Signal(syscall.SIGKILL)
 	p.killing.Do(func() {
 		if p.proc != nil {
@@ -35,6 +38,23 @@ func (p *processes) kill() error {
 		p.launcher.tell(protocol.Message{Type: protocol.MsgKilled})
 	})
 	return err
+}
+
+// count reads the CPU time of processes that are about to be killed: what dies with the container's init is not waited for,
+// so that no parent has its times (wait(2), on ignored SIGCHLD).
+func (p *processes) count() {
+	if p.proc == nil {
+		return
+	}
+	if usage, err := procs.Usage(p.proc.Name()); err == nil {
+		p.cpu = usage.CPU
+	}
+}
+
+// counted is the CPU time that count read, 0 if nothing was killed.
+func (p *processes) counted() time.Duration {
+	p.counting.Do(func() {})
+	return p.cpu
 }
 
 // killNow is kill without an error: if the signal fails, the connection's end kills the namespace.
