@@ -168,7 +168,7 @@ func printGC(w io.Writer, report recovery.GCReport, dryRun bool, retention recov
 		fmt.Fprintln(w, removed+screen.Escape(what))
 	}
 	if report.Blobs > 0 {
-		fmt.Fprintf(w, "%s%d blobs that no run names, %s\n", removed, report.Blobs, units.BytesSize(float64(report.BlobBytes)))
+		fmt.Fprintf(w, "%s%s that no run names, %s\n", removed, screen.Count(int(report.Blobs), "blob"), units.BytesSize(float64(report.BlobBytes)))
 	}
 	for _, what := range report.Kept {
 		fmt.Fprintf(w, "kept     %s: it holds the only copy of what its run wrote\n", screen.Escape(what))

@@ -198,7 +198,7 @@ func TestSlurmNothingNew(t *testing.T) {
 		}
 	}
 	collect(1, "1 failed, 1 canceled")
-	collect(0, "nothing new; so far 0 complete, 1 failed, 1 canceled, no error; one line under way")
+	collect(0, "nothing new; so far 0 complete, 1 failed, 1 canceled, 0 errors; one line under way")
 	d.write("queue", "", 0o644)
 	collect(1, "1 failed, 2 canceled")
 	collect(0, "nothing new")

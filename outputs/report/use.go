@@ -91,7 +91,7 @@ func holder(by string) string {
 
 // amount shows the value of a limit.
 func amount(limit, value string) string {
-	if n, err := strconv.ParseInt(value, 10, 64); err == nil && slices.Contains([]string{"memory", "work_size", "log_size", "tmp"}, limit) {
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && slices.Contains([]string{"memory", "work_size", "log_size", "tmp", "home", "shm"}, limit) {
 		return format.Size(n)
 	}
 	if d, err := time.ParseDuration(value); err == nil {

@@ -127,7 +127,7 @@ func TestBatch(t *testing.T) {
 			h.mustRun("rm", id)
 		}
 	}
-	checkSentence(t, out.stderr, "3 complete, 1 failed, one error", "3 jobs")
+	checkSentence(t, out.stderr, "3 complete, 1 failed, 1 error", "3 jobs")
 }
 
 // The runs of a batch share one file of events, and each has its own from first to last.

@@ -58,7 +58,7 @@ func TestPostgresCatalogCopyToBucket(t *testing.T) {
 	h.mustRun(append(append([]string{}, here...), "gc")...)
 	elsewhere.mustRun("gc")
 	ids = append(ids, run("d"))
-	if out := h.mustRun(toBucket...).stdout; !strings.Contains(out, "1 runs, 4 were there") {
+	if out := h.mustRun(toBucket...).stdout; !strings.Contains(out, "1 run, 4 were there") {
 		t.Errorf("%s", out)
 	}
 	h.sameThere(here, elsewhere, nil, append(ids, failed))

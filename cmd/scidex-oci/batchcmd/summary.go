@@ -5,13 +5,14 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 )
 
 // summary is the last line on standard error. total is the number of lines, -1 where unknown.
 func (b *session) summary(s batch.Summary, total int) string {
 	took := b.progress.Elapsed()
-	text := fmt.Sprintf("batch: %d complete, %d failed, %s", s.Complete, s.Failed, screen.Count(s.Errors, "error"))
+	text := fmt.Sprintf("batch: %d complete, %d failed, %s", s.Complete, s.Failed, result.Count(int64(s.Errors), "error", "errors"))
 	if s.Canceled > 0 {
 		text += fmt.Sprintf(", %d canceled", s.Canceled)
 	}

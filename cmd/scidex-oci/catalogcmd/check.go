@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
@@ -86,15 +87,15 @@ func runCheck(ctx context.Context, p *command.Program, st *stores.Stores, o chec
 }
 
 func printChecked(w io.Writer, r store.Report, digests, repair bool) {
-	fmt.Fprintf(w, "catalog    %s\nruns       %d\nreferences %d to blobs, %d problems\n", r.CatalogID, r.Runs, r.References, r.Problems)
+	fmt.Fprintf(w, "catalog    %s\nruns       %d\nreferences %d to blobs, %s\n", r.CatalogID, r.Runs, r.References, result.Count(int64(r.Problems), "problem", "problems"))
 	if digests {
-		fmt.Fprintf(w, "verified   %d blobs\n", r.Verified)
+		fmt.Fprintf(w, "verified   %s\n", result.Count(int64(r.Verified), "blob", "blobs"))
 	}
 	if repair {
-		fmt.Fprintf(w, "repaired   %d blobs\n", r.Repaired)
+		fmt.Fprintf(w, "repaired   %s\n", result.Count(int64(r.Repaired), "blob", "blobs"))
 	}
 	if r.Elsewhere > 0 {
 		fmt.Fprintf(w, "elsewhere  %d references of runs of other hosts or roots to blobs of theirs\n", r.Elsewhere)
 	}
-	fmt.Fprintf(w, "orphans    %d blobs that no run names, %s\n", r.Orphans, units.BytesSize(float64(r.OrphanBytes)))
+	fmt.Fprintf(w, "orphans    %s that no run names, %s\n", result.Count(int64(r.Orphans), "blob", "blobs"), units.BytesSize(float64(r.OrphanBytes)))
 }

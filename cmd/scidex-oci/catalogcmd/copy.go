@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
@@ -88,9 +89,9 @@ func runCopy(ctx context.Context, p *command.Program, o copyOptions) error {
 }
 
 func printCopied(w io.Writer, c store.Copied) {
-	fmt.Fprintf(w, "copied     %d runs, %d were there; %d entries compared\n", c.Runs, c.Already, c.Outputs)
+	fmt.Fprintf(w, "copied     %s, %d were there; %s compared\n", result.Count(int64(c.Runs), "run", "runs"), c.Already, result.Count(int64(c.Outputs), "entry", "entries"))
 	if c.Selftests > 0 {
-		fmt.Fprintf(w, "           %d reports of selftests\n", c.Selftests)
+		fmt.Fprintf(w, "           %s of selftests\n", result.Count(int64(c.Selftests), "report", "reports"))
 	}
 	if c.TookOver {
 		fmt.Fprintf(w, "blobs      the store now belongs to catalog %s\n", c.CatalogID)

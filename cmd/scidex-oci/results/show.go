@@ -94,14 +94,14 @@ func (t Table) evidence(r result.Result) {
 	var list []string
 	for _, one := range []struct {
 		count int64
-		what  string
+		text  string
 	}{
-		{r.Evidence.OOMKills, "killed for memory"},
-		{r.Evidence.PidsDenied, "processes denied"},
-		{r.Evidence.ThrottledPeriods, fmt.Sprintf("of %d periods throttled (%s)", r.Evidence.Periods, format.Duration(r.Evidence.ThrottledMS))},
+		{r.Evidence.OOMKills, fmt.Sprintf("%d killed for memory", r.Evidence.OOMKills)},
+		{r.Evidence.PidsDenied, result.Count(r.Evidence.PidsDenied, "process denied", "processes denied")},
+		{r.Evidence.ThrottledPeriods, fmt.Sprintf("%d of %d periods throttled (%s)", r.Evidence.ThrottledPeriods, r.Evidence.Periods, format.Duration(r.Evidence.ThrottledMS))},
 	} {
 		if one.count > 0 {
-			list = append(list, fmt.Sprintf("%d %s", one.count, one.what))
+			list = append(list, one.text)
 		}
 	}
 	t.Row("evidence", strings.Join(list, ", "))

@@ -26,6 +26,7 @@ func sample() result.Result {
 				{Limit: "memory", Asked: "2147483648", Effective: "2147483648", By: "cgroup"},
 				{Limit: "cpus", Asked: "1", Effective: "", By: "none"},
 				{Limit: "pids", Asked: "100", Effective: "100", By: "watchdog"},
+				{Limit: "work_size", Asked: "1073741824", Effective: "1073741824", By: "watchdog"},
 				{Limit: "timeout", Asked: "30m", Effective: "30m", By: "watchdog"},
 			},
 			Sandbox:  result.Sandbox{UserNamespace: true, Network: "none", Seccomp: "enforced", Rootfs: "host", UIDOnHost: 100001, IDs: "range"},
@@ -127,12 +128,13 @@ finished    ` + local + `
 time        wall 1.23s, cpu 1.1s
 memory      53MiB of 2GiB
 evidence    2 processes denied
-limits      4
-            LIMIT    ASKED  EFFECTIVE  BY
-            memory   2GiB   2GiB       cgroup
-            cpus     1                 none
-            pids     100    100        watchdog
-            timeout  30m    30m        watchdog
+limits      5
+            LIMIT      ASKED  EFFECTIVE  BY
+            memory     2GiB   2GiB       cgroup
+            cpus       1                 none
+            pids       100    100        watchdog
+            work_size  1GiB   1GiB       watchdog
+            timeout    30m    30m        watchdog
 sandbox     rootfs host, network none, seccomp enforced, uid 100001 on the host (range)
 outputs     2
             summary.csv            1.2KiB  text/csv       0123456789ab

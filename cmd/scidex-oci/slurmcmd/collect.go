@@ -132,7 +132,7 @@ func (k *collection) end(r slurm.Round) error {
 	if old {
 		text += "nothing new; so far "
 	}
-	text += fmt.Sprintf("%d complete, %d failed, %d canceled, %s", s.Complete, s.Failed, s.Canceled, screen.Count(s.Errors, "error"))
+	text += fmt.Sprintf("%d complete, %d failed, %d canceled, %s", s.Complete, s.Failed, s.Canceled, result.Count(int64(s.Errors), "error", "errors"))
 	if r.Left > 0 {
 		text += fmt.Sprintf("; %s under way", screen.Count(r.Left, "line"))
 	}
