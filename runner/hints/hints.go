@@ -31,59 +31,6 @@ type Host struct {
 	CPUs   float64
 }
 
-// rule makes the sentence of one code from facts that it applies to, else "".
-type rule struct {
-	code string
-	say  func(Facts) string
-}
-
-// rules are in the order of a result's hints: first what explains the end.
-var rules = []rule{
-	{Doctor, doctor},
-	{MemoryLimit, memoryLimit},
-	{PidsLimit, pidsLimit},
-	{TimeLimit, timeLimit},
-	{WorkLimit, workLimit},
-	{HostFull, hostFull},
-	{NotebookPackages, notebookPackages},
-	{ProgramMissing, programMissing},
-	{NoPrivileges, noPrivileges},
-	{ModuleMissing, moduleMissing},
-	{ArgumentsMissing, argumentsMissing},
-	{NoDisplay, noDisplay},
-	{NoNetwork, noNetwork},
-	{NoDirectory, noDirectory},
-	{LocalFile, localFile},
-	{PathInside, pathInside},
-	{NoData, noData},
-	{Unreadable, unreadable},
-	{NoInput, noInput},
-	{NoSpace, noSpace},
-	{ReadOnly, readOnly},
-	{OutputMissing, outputMissing},
-	{FilesLost, filesLost},
-	{LogTruncated, logTruncated},
-	{AboveHost, aboveHost},
-}
-
-// Codes lists the codes of hints.
-func Codes() (codes []string) {
-	for _, r := range rules {
-		codes = append(codes, r.code)
-	}
-	return codes
-}
-
-// Of returns the hints of an ended run.
-func Of(f Facts) (list []result.Hint) {
-	for _, r := range rules {
-		if sentence := r.say(f); sentence != "" {
-			list = append(list, result.Hint{Code: r.code, Message: sentence})
-		}
-	}
-	return list
-}
-
 // AskDoctor is the sentence about what the host lacks.
 const AskDoctor = `"scidex-oci doctor" says what is missing on this host, and how to repair it`
 
