@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -78,9 +77,9 @@ func checkBlob(source string) error {
 	hex, ok := Input{Source: source}.Digest()
 	switch {
 	case ok && !isDigest(hex):
-		return fmt.Errorf("input %s is no digest: write sha256: and 64 digits 0-9, a-f, then :NAME if it is to have one; a file of that name is ./%s", quote(source), source)
+		return badField("input", "%s is no digest: write sha256: and 64 digits 0-9, a-f, then :NAME if it is to have one; a file of that name is ./%s", quote(source), source)
 	case !ok && isURL(source):
-		return fmt.Errorf("input %s names no digest: the URL of a blob ends with /sha256/ and 64 digits 0-9, a-f, then :NAME if it is to have one; fetch anything else, and give the file", quote(source))
+		return badField("input", "%s names no digest: the URL of a blob ends with /sha256/ and 64 digits 0-9, a-f, then :NAME if it is to have one; fetch anything else, and give the file", quote(source))
 	}
 	return nil
 }

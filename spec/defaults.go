@@ -93,7 +93,7 @@ func (a Analysis) ResolvePaths(dir string) Analysis {
 // resolveInput leaves invalid inputs unchanged for Validate.
 func resolveInput(dir, input string) string {
 	source, destination, explicit := splitInput(input)
-	if source == "" || !explicit && (strings.HasSuffix(source, ":") || isBlob(source)) {
+	if source == "" || !explicit && (strings.HasSuffix(source, ":") || isBlob(source) || hasScheme(source)) {
 		return input
 	}
 	source = resolveSource(dir, source)
@@ -104,8 +104,8 @@ func resolveInput(dir, input string) string {
 }
 
 func resolve(dir, path string) string {
-	if path == "" {
-		return ""
+	if path == "" || hasScheme(path) {
+		return path
 	}
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

@@ -37,19 +37,24 @@ func ParseInput(s string) (Input, error) {
 	if err := checkBlob(source); err != nil {
 		return Input{}, err
 	}
+	if !isBlob(source) {
+		if err := checkURL("input", "file", source); err != nil {
+			return Input{}, err
+		}
+	}
 	switch {
 	case source == "":
-		return Input{}, fmt.Errorf("input %s names no source: write SRC or SRC:DST", quote(s))
+		return Input{}, badField("input", "%s names no source: write SRC or SRC:DST", quote(s))
 	case !explicit && strings.HasSuffix(s, ":"):
-		return Input{}, fmt.Errorf("input %s has an empty destination: write SRC or SRC:/inputs/NAME", quote(s))
+		return Input{}, badField("input", "%s has an empty destination: write SRC or SRC:/inputs/NAME", quote(s))
 	case !explicit:
 		destination = defaultDestination(source)
 	}
 	if destination == "" {
-		return Input{}, fmt.Errorf("input %s has no name of its own: write %s:/inputs/NAME", quote(s), source)
+		return Input{}, badField("input", "%s has no name of its own: write %s:/inputs/NAME", quote(s), source)
 	}
 	if err := checkDestination(destination); err != nil {
-		return Input{}, fmt.Errorf("input %s: %w", quote(s), err)
+		return Input{}, badField("input", "%s: %v", quote(s), err)
 	}
 	return Input{Source: source, Destination: destination}, nil
 }
@@ -57,6 +62,9 @@ func ParseInput(s string) (Input, error) {
 func splitInput(s string) (source, destination string, explicit bool) {
 	if isBlob(s) {
 		return splitBlob(s)
+	}
+	if hasScheme(s) {
+		return s, "", false
 	}
 	if i := strings.LastIndex(s, ":/"); i >= 0 {
 		return s[:i], s[i+1:], true
@@ -77,6 +85,9 @@ func checkDestination(destination string) error {
 	if path.Clean(destination) != destination {
 		return fmt.Errorf("destination %s is not in its simplest form: write %s", quote(destination), quote(path.Clean(destination)))
 	}
+	if before, mode, docker := cutMode(destination); docker {
+		return fmt.Errorf("destination %s ends with docker's :%s: write %s; inputs are always read-only", quote(destination), mode, quote(before))
+	}
 	if strings.ContainsFunc(destination, isControl) {
 		return fmt.Errorf("destination %s has a control character", quote(destination))
 	}
@@ -89,6 +100,16 @@ func checkDestination(destination string) error {
 		}
 	}
 	return nil
+}
+
+// cutMode takes off the mode of docker's volumes, SRC:DST:ro.
+func cutMode(destination string) (before, mode string, found bool) {
+	for _, mode := range []string{"ro", "rw"} {
+		if before, found := strings.CutSuffix(destination, ":"+mode); found {
+			return before, mode, true
+		}
+	}
+	return destination, "", false
 }
 
 // within reports whether p is dir or below it; both are clean and absolute.

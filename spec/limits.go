@@ -21,17 +21,17 @@ func checkLimits(a Analysis) error {
 	}
 	if a.CPUs != 0 {
 		if err := checkCPUs(a.CPUs); err != nil {
-			return fmt.Errorf("cpus: %w", err)
+			return badField("cpus", "%v", err)
 		}
 	}
 	if a.Pids != 0 {
 		if err := checkPids(a.Pids); err != nil {
-			return fmt.Errorf("pids: %w", err)
+			return badField("pids", "%v", err)
 		}
 	}
 	if a.WorkFiles != 0 {
 		if err := checkWorkFiles(a.WorkFiles); err != nil {
-			return fmt.Errorf("work_files: %w", err)
+			return badField("work_files", "%v", err)
 		}
 	}
 	return nil
@@ -41,14 +41,26 @@ func checkSize(field string, size, least, most Size) error {
 	if size == 0 || size >= least && size <= most {
 		return nil
 	}
-	return fmt.Errorf("%s %s is out of bounds: it must be at least %s and at most %s", field, size, least, most)
+	return badField(field, "%s is out of bounds: it must be at least %s and at most %s%s", size, least, most, withUnit(size, least, most))
+}
+
+// withUnit asks whether a number without a unit was meant in GiB, or in MiB where it is too large for that.
+func withUnit(size, least, most Size) string {
+	unit := GiB
+	if size > 128 {
+		unit = MiB
+	}
+	if size < 1 || size > 1<<16 || size*unit < least || size*unit > most {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", size*unit)
 }
 
 func checkTime(field string, d Duration, least, most time.Duration) error {
 	if d == 0 || time.Duration(d) >= least && time.Duration(d) <= most {
 		return nil
 	}
-	return fmt.Errorf("%s %s is out of bounds: it must be at least %s and at most %s", field, d, Duration(least), Duration(most))
+	return badField(field, "%s is out of bounds: it must be at least %s and at most %s", d, Duration(least), Duration(most))
 }
 
 func checkCPUs(cpus float64) error {

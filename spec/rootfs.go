@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -21,7 +20,7 @@ func (a Analysis) RootfsImage() bool {
 
 func checkRootfs(a Analysis) error {
 	if a.RootfsImage() && !imageForm().MatchString(a.Rootfs) {
-		return fmt.Errorf("rootfs %s is neither host, nor the name of an image, nor a directory: write a directory as /DIR or ./DIR", quote(a.Rootfs))
+		return badField("rootfs", "%s is neither host, nor the name of an image, nor a directory: write a directory as /DIR or ./DIR", quote(a.Rootfs))
 	}
 	return checkText("rootfs", a.Rootfs)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -86,6 +87,18 @@ func CheckOwnPath(path string) error {
 		}
 	}
 	return nil
+}
+
+// Shows reports whether an absolute path may exist inside: in a directory that every run or the host's programs have, or in
+// what the analysis binds at a path of its choice.
+func (a Analysis) Shows(path string) bool {
+	for _, own := range ownPlaces {
+		if within(path, own.dir) {
+			return true
+		}
+	}
+	inputs, err := a.ParseInputs()
+	return err != nil || a.Runtime != "" && within(path, a.Runtime) || slices.ContainsFunc(inputs, func(in Input) bool { return within(path, in.Destination) })
 }
 
 // CheckBeside refuses a directory shown at its own path if it hides an input or an input hides it.

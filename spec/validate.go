@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -28,6 +29,18 @@ func ValidateID(id string) error {
 		return nil
 	}
 	return fmt.Errorf("id %s is not allowed: it must be 1 to 128 letters, digits, '.', '_' or '-', and begin with a letter or digit", quote(id))
+}
+
+// FieldError refuses the value of a field.
+type FieldError struct {
+	Field   string // the manifest's key; that of one value where a list's has a plural
+	Problem string // starts with the value
+}
+
+func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
+
+func badField(field, problem string, args ...any) error {
+	return &FieldError{field, fmt.Sprintf(problem, args...)}
 }
 
 // Validate refuses an analysis that cannot run. A zero field is unset and passes, as does an empty id: the runner makes
@@ -82,10 +95,17 @@ func checkWords(a Analysis) error {
 }
 
 func checkPaths(a Analysis) error {
-	for _, p := range []struct{ field, path string }{
-		{"script", a.Script}, {"data", a.Data}, {"docs", a.Docs}, {"project", a.Project}, {"stage", a.Stage}, {"export", a.Export}, {"runtime", a.Runtime},
+	const file, directory = "file", "directory"
+	for _, p := range []struct{ field, what, path string }{
+		{"script", file, a.Script},
+		{"data", directory, a.Data},
+		{"docs", directory, a.Docs},
+		{"project", directory, a.Project},
+		{"stage", directory, a.Stage},
+		{"export", directory, a.Export},
+		{"runtime", directory, a.Runtime},
 	} {
-		if err := checkText(p.field, p.path); err != nil {
+		if err := cmp.Or(checkText(p.field, p.path), checkURL(p.field, p.what, p.path)); err != nil {
 			return err
 		}
 	}
@@ -96,10 +116,10 @@ func checkPaths(a Analysis) error {
 // record the text that was run).
 func checkText(field, value string) error {
 	if strings.ContainsRune(value, 0) {
-		return fmt.Errorf("%s %s has a NUL byte: take it out", field, quote(value))
+		return badField(field, "%s has a NUL byte: take it out", quote(value))
 	}
 	if !utf8.ValidString(value) {
-		return fmt.Errorf("%s %s is not UTF-8, so it cannot be recorded: rename or recode it", field, quote(value))
+		return badField(field, "%s is not UTF-8, so it cannot be recorded: rename or recode it", quote(value))
 	}
 	return nil
 }
@@ -179,18 +199,18 @@ func checkGlob(field, glob string) error {
 		return err
 	}
 	if glob == "" {
-		return fmt.Errorf("%s pattern \"\" is empty: write a pattern such as *.csv", field)
+		return badField(field, "pattern \"\" is empty: write a pattern such as *.csv")
 	}
 	if strings.HasPrefix(glob, "/") {
-		return fmt.Errorf("%s pattern %s must be relative to /work: write it without the leading '/'", field, quote(glob))
+		return badField(field, "pattern %s must be relative to /work: write it without the leading '/'", quote(glob))
 	}
 	for name := range strings.SplitSeq(glob, "/") {
 		if name == "" || name == "." || name == ".." {
-			return fmt.Errorf("%s pattern %s can match nothing below /work: leave out empty names, '.' and '..'", field, quote(glob))
+			return badField(field, "pattern %s can match nothing below /work: leave out empty names, '.' and '..'", quote(glob))
 		}
 	}
 	if !doublestar.ValidatePattern(glob) {
-		return fmt.Errorf("%s pattern %s is malformed: close every '[' and '{', and do not end with '\\'", field, quote(glob))
+		return badField(field, "pattern %s is malformed: close every '[' and '{', and do not end with '\\'", quote(glob))
 	}
 	return nil
 }

@@ -107,21 +107,25 @@ func TestValidateRefuses(t *testing.T) {
 		{"much memory", func(a *Analysis) { a.Memory = PiB + 1 }, "memory"},
 		{"negative memory", func(a *Analysis) { a.Memory = -GiB }, "memory -1GiB is out of bounds"},
 		{"work_size", func(a *Analysis) { a.WorkSize = MiB - 1 }, "work_size 1048575B is out of bounds"},
-		{"work_files", func(a *Analysis) { a.WorkFiles = -1 }, "work_files: -1 is no number of files"},
+		{"work_files", func(a *Analysis) { a.WorkFiles = -1 }, "work_files -1 is no number of files"},
 		{"work_storage", func(a *Analysis) { a.WorkStorage = "tmpf" }, `work_storage "tmpf" is not known, it must be disk or tmpfs; did you mean "tmpfs"?`},
 		{"digest_inputs", func(a *Analysis) { a.DigestInputs = "ful" }, `digest_inputs "ful" is not known, it must be script or listing or full; did you mean "full"?`},
 		{"log_size", func(a *Analysis) { a.LogSize = 1 }, "log_size 1B is out of bounds"},
-		{"few cpus", func(a *Analysis) { a.CPUs = 0.001 }, "cpus: 0.001 is no number of cores"},
-		{"many cpus", func(a *Analysis) { a.CPUs = 5000 }, "cpus: 5000 is no number of cores"},
-		{"negative cpus", func(a *Analysis) { a.CPUs = -1 }, "cpus: -1"},
-		{"cpus NaN", func(a *Analysis) { a.CPUs = math.NaN() }, "cpus: NaN"},
-		{"cpus Inf", func(a *Analysis) { a.CPUs = math.Inf(1) }, "cpus: +Inf"},
-		{"one process", func(a *Analysis) { a.Pids = 1 }, "pids: 1 is no number of processes: it must be at least 2 (the container's init takes one"},
-		{"negative pids", func(a *Analysis) { a.Pids = -1 }, "pids: -1"},
-		{"many pids", func(a *Analysis) { a.Pids = 4194305 }, "pids: 4194305"},
+		{"few cpus", func(a *Analysis) { a.CPUs = 0.001 }, "cpus 0.001 is no number of cores"},
+		{"many cpus", func(a *Analysis) { a.CPUs = 5000 }, "cpus 5000 is no number of cores"},
+		{"negative cpus", func(a *Analysis) { a.CPUs = -1 }, "cpus -1"},
+		{"cpus NaN", func(a *Analysis) { a.CPUs = math.NaN() }, "cpus NaN"},
+		{"cpus Inf", func(a *Analysis) { a.CPUs = math.Inf(1) }, "cpus +Inf"},
+		{"one process", func(a *Analysis) { a.Pids = 1 }, "pids 1 is no number of processes: it must be at least 2 (the container's init takes one"},
+		{"negative pids", func(a *Analysis) { a.Pids = -1 }, "pids -1"},
+		{"many pids", func(a *Analysis) { a.Pids = 4194305 }, "pids 4194305"},
 		{"short timeout", func(a *Analysis) { a.Timeout = Duration(time.Millisecond) }, "timeout 1ms is out of bounds: it must be at least 100ms and at most 720h"},
 		{"long timeout", func(a *Analysis) { a.Timeout = Duration(721 * time.Hour) }, "timeout 721h is out of bounds"},
 		{"negative timeout", func(a *Analysis) { a.Timeout = -1 }, "timeout -1ns is out of bounds"},
+		{"memory without a unit", func(a *Analysis) { a.Memory = 2 }, "memory 2B is out of bounds: it must be at least 4MiB and at most 1PiB; did you mean 2GiB?"},
+		{"memory in MiB without a unit", func(a *Analysis) { a.Memory = 512 }, "; did you mean 512MiB?"},
+		{"URL of a script", func(a *Analysis) { a.Script = "https://h/a.py" }, `script "https://h/a.py" is a URL, and a run fetches nothing: download it first (curl -O https://h/a.py), and give the file`},
+		{"URL of data", func(a *Analysis) { a.Data = "s3://b/d" }, `data "s3://b/d" is a URL, and a run fetches nothing: download it first, and give the directory`},
 		{"long grace", func(a *Analysis) { a.Grace = Duration(2 * time.Hour) }, "grace 2h is out of bounds"},
 		{"absolute output", func(a *Analysis) { a.Outputs = []string{"/work/a"} }, `output pattern "/work/a" must be relative to /work`},
 		{"output above", func(a *Analysis) { a.Outputs = []string{"a/../../b"} }, "leave out empty names, '.' and '..'"},
@@ -185,6 +189,10 @@ func TestParseInput(t *testing.T) {
 		"a:/inputs/\x1bx": "control character",
 		"a\x00:/inputs/x": "NUL byte",
 		"\xff:/inputs/x":  "not UTF-8",
+		"a:/inputs/x:ro":  `docker's :ro: write "/inputs/x"; inputs are always read-only`,
+		"https://h/a.csv": "(curl -O https://h/a.csv), and give the file",
+		"https://h/a:/m":  "(curl -O https://h/a), and give the file",
+		"ssh://h/a.csv":   "download it first, and give the file",
 	} {
 		if got, err := ParseInput(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q = %v, %v; want %q", text, got, err, want)
@@ -225,11 +233,11 @@ func FuzzParseInput(f *testing.F) {
 
 func TestResolvePaths(t *testing.T) {
 	a := Analysis{
-		Script: "a.py", Data: "none", Docs: "../docs", Project: "./src/", Export: "/out/./x",
+		Script: "a.py", Data: "none", Docs: "../docs", Stage: "https://h/x", Project: "./src/", Export: "/out/./x",
 		Inputs: []string{"m", "t:/models", "/abs/n", ".", "a:b", "bad:", ""},
 	}
 	want := Analysis{
-		Script: "/h/x:/a.py", Data: "none", Docs: "/h/docs", Project: "/h/x:/src", Export: "/out/x",
+		Script: "/h/x:/a.py", Data: "none", Docs: "/h/docs", Stage: "https://h/x", Project: "/h/x:/src", Export: "/out/x",
 		Inputs: []string{"/h/x:/m:/inputs/m", "/h/x:/t:/models", "/abs/n:/inputs/n", "/h/x::/inputs/x:", "/h/x:/a:b:/inputs/a:b", "bad:", ""},
 	}
 	before := a.Inputs[0]
@@ -315,11 +323,11 @@ func TestInterpreter(t *testing.T) {
 func TestNearest(t *testing.T) {
 	known := []string{"memory", "data", "docs", "command", "inputs"}
 	for word, want := range map[string]string{
-		"memry": "memory", "mermory": "memory", "meomry": "memory", "dat": "data", "doc": "docs", "comand": "command", "input": "inputs",
+		"memry": "memory", "mermory": "memory", "MEMORY": "memory", "meomry": "memory", "dat": "data", "doc": "docs", "comand": "command", "input": "inputs",
 		"xyz": "", "network": "", "": "", strings.Repeat("m", 1000): "",
 	} {
-		if got := nearest(word, known); got != want {
-			t.Errorf("nearest(%q) = %q; want %q", word, got, want)
+		if got := Nearest(word, known); got != want {
+			t.Errorf("Nearest(%q) = %q; want %q", word, got, want)
 		}
 	}
 }

@@ -26,20 +26,21 @@ func oneOf(field, value string, allowed ...string) error {
 	if value == "" || slices.Contains(allowed, value) {
 		return nil
 	}
-	return fmt.Errorf("%s %s is not known, it must be %s%s",
-		field, quote(value), strings.Join(allowed, " or "), suggestion(value, allowed))
+	return badField(field, "%s is not known, it must be %s%s",
+		quote(value), strings.Join(allowed, " or "), suggestion(value, allowed))
 }
 
 // suggestion is a "did you mean" for an unknown word, or empty.
 func suggestion(word string, known []string) string {
-	if near := nearest(word, known); near != "" {
+	if near := Nearest(word, known); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return ""
 }
 
-// nearest returns the known word that word may be a typo of, or "": up to one mistake in three letters.
-func nearest(word string, known []string) string {
+// Nearest returns the known word that word may be a typo of, or "": up to one mistake in three letters, and case counts for
+// nothing.
+func Nearest(word string, known []string) string {
 	const longest = 64 // longer ones are no typos; the table stays small
 	if len(word) > longest {
 		return ""
@@ -56,6 +57,7 @@ func nearest(word string, known []string) string {
 // editDistance counts insertions, deletions, substitutions and swaps of neighbours from a to b (optimal string
 // alignment), in bytes.
 func editDistance(a, b string) int {
+	a, b = strings.ToLower(a), strings.ToLower(b)
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
 		rows[i] = make([]int, len(b)+1)

@@ -35,19 +35,26 @@ func (f Facts) sought() string {
 	return f.find(noFile)
 }
 
-// localFile explains why the analysis does not see a file next to the caller.
+// localFile explains why the analysis does not see a file next to the caller, or elsewhere on the host.
 func localFile(f Facts) string {
 	a := f.Ended.Analysis
 	if !f.exited() || f.Caller.Dir == "" {
 		return ""
 	}
 	for _, word := range append(slices.Clone(a.Command), f.sought()) {
-		if !filepath.IsLocal(word) || f.shown(word) || !regular(filepath.Join(f.Caller.Dir, word)) {
+		if !f.unseen(word) {
 			continue
 		}
 		why := format.Line(word, 200) + " is in your directory, which the analysis does not see: "
+		if filepath.IsAbs(word) {
+			why = format.Line(word, 200) + " is on the host, and the analysis does not see it: "
+		}
 		if spec.HasInterpreter(word) || a.Command != nil && a.Command[0] == word {
-			return why + fmt.Sprintf("run it with --script %s, or with --project . as /analysis/%s", format.ShellQuote(word), path.Clean(word))
+			project, inside := ".", path.Clean(word)
+			if path.IsAbs(word) {
+				project, inside = path.Split(inside)
+			}
+			return why + fmt.Sprintf("run it with --script %s, or with --project %s as /analysis/%s", format.ShellQuote(word), format.ShellQuote(path.Clean(project)), inside)
 		}
 		return why + fmt.Sprintf("add --input %s and read /inputs/%s", format.ShellQuote(word), path.Base(word))
 	}

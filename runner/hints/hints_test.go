@@ -47,7 +47,7 @@ func tree(t *testing.T, names ...string) string {
 func TestOf(t *testing.T) {
 	const exit = result.ReasonExit
 	data := tree(t, "a.csv", "deep/b.csv")
-	dir := tree(t, "a.py", "data/c.csv", "local.csv", "tool")
+	dir := tree(t, "a.py", "data/c.csv", "local.csv", "tool", "deep/d.csv")
 	bestEffort := func(f *Facts) { f.Ended.Analysis.Limits = spec.LimitsBestEffort }
 	withData := func(f *Facts) { f.Ended.Analysis.Data, f.Ended.HasData = data, true }
 	command := func(words ...string) func(*Facts) {
@@ -110,6 +110,10 @@ func TestOf(t *testing.T) {
 		"shell":                 {facts(exit, "/work/a.sh: 3: nosuch: not found\n"), ProgramMissing, []string{"no program nosuch"}},
 		"own script":            {facts(exit, "python3: can't open file '/work/a.py'\n", command("python3", "a.py")), LocalFile, []string{"--script a.py", "/analysis/a.py"}},
 		"own program":           {facts(result.ReasonNotFound, "", command("./tool")), LocalFile, []string{"--script ./tool", "/analysis/tool"}},
+		"own script's path":     {facts(exit, "python3: can't open file '"+dir+"/local.csv'\n", command("python3", dir+"/a.py")), LocalFile, []string{"is on the host", "--script " + dir + "/a.py", "--project " + dir + " as /analysis/a.py"}},
+		"own file's path":       {facts(exit, "cat: "+dir+"/local.csv: No such file or directory\n", command("cat")), LocalFile, []string{"--input " + dir + "/local.csv", "/inputs/local.csv"}},
+		"own directory":         {facts(exit, "ls: cannot access 'deep': No such file or directory\n", command("ls", "deep")), LocalFile, []string{"in your directory", "--input deep", "/inputs/deep"}},
+		"own directory's path":  {facts(exit, "ls: cannot access '"+dir+"/deep': No such file or directory\n", command("ls")), LocalFile, []string{"on the host", "--input " + dir + "/deep", "/inputs/deep"}},
 		"own file":              {facts(exit, "", command("cat", "local.csv")), LocalFile, []string{"--input local.csv", "/inputs/local.csv"}},
 		"own file by stderr":    {facts(exit, "FileNotFoundError: [Errno 2] No such file or directory: 'local.csv'\n", command("python3")), LocalFile, []string{"--input local.csv"}},
 		"host's path":           {facts(exit, "FileNotFoundError: [Errno 2] No such file or directory: '"+data+"/a.csv'\n", withData), PathInside, []string{"is /data/a.csv inside"}},

@@ -3,6 +3,7 @@ package inputs
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -122,7 +123,9 @@ func (o Opener) openOne(set *Set, p spec.Input) error {
 // OpenInput opens one source. From then on what was opened is bound.
 func OpenInput(flag, source, destination string) (in Input, err error) {
 	in = Input{Flag: flag, Bind: protocol.Bind{Source: source, Destination: destination}}
-	if in.File, err = inode.Open(source); err != nil {
+	if in.File, err = inode.Open(source); errors.Is(err, fs.ErrNotExist) {
+		return in, &MissingError{flag, source}
+	} else if err != nil {
 		return in, fmt.Errorf("%s: %w", in, inode.Plain(err))
 	}
 	return in, nil

@@ -72,11 +72,22 @@ func (o Opener) openRuntime(set *Set, a spec.Analysis) error {
 	return o.bindShelves(set, rows, a)
 }
 
+// NotARuntime refuses a file. Of a program in an environment's bin it names that environment.
+func NotARuntime(path string) error {
+	switch above := filepath.Dir(path); {
+	case filepath.Base(above) == "bin":
+		return fmt.Errorf("--runtime %q is a file; give the directory that has it in its bin: --runtime %s", path, filepath.Dir(above))
+	case filepath.Ext(path) == ".txt":
+		return fmt.Errorf("--runtime %q is a file, and a run installs nothing; install what it lists into a venv first (python3 -m venv DIR; DIR/bin/pip install -r FILE), and give --runtime DIR", path)
+	}
+	return fmt.Errorf("--runtime %q is not a directory; give that of a venv, of a conda environment, or another with programs in its bin", path)
+}
+
 // kindOfRuntime checks that the directory is one of programs, and which variable names it for them.
 func kindOfRuntime(in Input) (variable string, err error) {
 	within := func(name string) string { return filepath.Join(inode.ProcPath(in.File), name) }
 	if info, err := os.Stat(inode.ProcPath(in.File)); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%s is not a directory; give that of a venv, of a conda environment, or another with programs in its bin", in)
+		return "", NotARuntime(in.Bind.Source)
 	}
 	if info, err := os.Stat(within("bin")); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("%s has no bin directory with programs; give the directory of a venv, of a conda environment, or another that has one", in)

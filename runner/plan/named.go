@@ -45,6 +45,8 @@ func directories(a spec.Analysis) error {
 		}
 		if info, err := look(one.flag, one.path); err != nil {
 			return err
+		} else if !info.IsDir() && one.flag == "--runtime" {
+			return inputs.NotARuntime(one.path)
 		} else if !info.IsDir() {
 			return fmt.Errorf("%s %q is no directory; give a directory", one.flag, one.path)
 		}
@@ -116,7 +118,7 @@ func script(path string) error {
 func look(flag, path string) (os.FileInfo, error) {
 	in, err := inputs.OpenInput(flag, path, "")
 	if err != nil {
-		return nil, err
+		return nil, inputs.Likely(err)
 	}
 	defer in.File.Close()
 	return in.File.Stat()

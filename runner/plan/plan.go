@@ -67,6 +67,11 @@ func (p *Plan) Links() map[string]string {
 
 // New checks a request as far as possible without making anything.
 func New(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (_ *Plan, err error) {
+	defer func() {
+		if req.Caller.Dir != "" {
+			err = inputs.Likely(err)
+		}
+	}()
 	analysis, err := complete(req.Analysis)
 	if err != nil {
 		return nil, err
@@ -215,7 +220,9 @@ func openStage(path string, o inputs.Opener) (*os.File, error) {
 		return nil, nil // there is none
 	}
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &inputs.MissingError{Flag: "--stage", Path: path}
+	} else if err != nil {
 		return nil, fmt.Errorf("--stage %q: %w; give a directory", path, inode.Plain(err))
 	}
 	stage := os.NewFile(uintptr(fd), path)

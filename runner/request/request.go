@@ -43,7 +43,7 @@ type Request struct {
 	Standby *standby.Standby
 	// NoAudit leaves the analysis' connections to the kernel alone: refused ones are not recorded.
 	NoAudit bool
-	// Caller is for hints alone.
+	// Caller is for hints, and for what a mistyped path may have meant.
 	Caller Caller
 	// Hook, where not nil, gets the result after the commit.
 	Hook *Hook

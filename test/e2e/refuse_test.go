@@ -56,7 +56,7 @@ var onCommandLine = map[string]refusal{
 	"input a socket":      {args: flags("--input", "socket/s.sock", "--", "true"), words: flags("--input", "a unix socket")},
 	"input over /proc":    {args: flags("--input", "good:/proc", "--", "true"), words: flags("/proc")},
 	"input upwards":       {args: flags("--input", "good:/inputs/../../etc", "--", "true"), words: flags("..")},
-	"stage missing":       {args: flags("--stage", "nowhere", "--", "true"), words: flags("--stage", "nowhere", "give a directory")},
+	"stage missing":       {args: flags("--stage", "nowhere", "--", "true"), words: flags("--stage", "nowhere", "does not exist")},
 	"stage a file":        {args: flags("--stage", "file", "--", "true"), words: flags("--stage", "file", "give a directory")},
 	"export not empty":    {args: flags("--export", "good", "--", "true"), words: flags("--export", "good", "not empty", "--overwrite")},
 	"export a file":       {args: flags("--export", "file", "--", "true"), words: flags("--export", "file", "give a directory")},

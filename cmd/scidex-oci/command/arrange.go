@@ -142,7 +142,10 @@ func (p *parser) flag(arg string) error {
 		if len(p.rest) == 0 {
 			return Usagef("flag %q needs a value", name)
 		}
-		value, p.rest = p.rest[0], p.rest[1:]
+		if value = p.rest[0]; value == "--" || p.has(value) {
+			return Usagef("flag %q has no value before %q; give one, or leave the flag out (%s=%s if that is the value)", name, value, name, value)
+		}
+		p.rest = p.rest[1:]
 	}
 	*to = append(*to, name+"="+value)
 	return nil

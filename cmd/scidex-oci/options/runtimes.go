@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -63,6 +65,9 @@ func (g *Global) Runtime(asked string) (string, error) {
 	known := g.file.runtimes()
 	if dir, ok := known[asked]; ok {
 		return dir, nil
+	}
+	if info, err := os.Stat(asked); err == nil && info.Mode().IsRegular() {
+		return asked, inputs.NotARuntime(asked)
 	}
 	if len(known) == 0 {
 		return asked, fmt.Errorf("runtime %q: no config file names runtimes; add \"runtimes: {%s: DIR}\" to one, or give a directory, such as ./%s", asked, asked, asked)

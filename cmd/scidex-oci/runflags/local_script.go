@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -17,7 +18,7 @@ func (k Parser) localScript(a spec.Analysis) error {
 	if filepath.Ext(name) == ".jsonl" && isRegular(filepath.Join(k.Dir, name)) {
 		return fmt.Errorf("%s is a file of requests, not a command: \"batch %s\" runs its lines", format.Line(name, 200), format.ShellQuote(name))
 	}
-	if !spec.HasInterpreter(name) || seenInside(a, name) || !isRegular(filepath.Join(k.Dir, name)) {
+	if !spec.HasInterpreter(name) || seenInside(a, name) || !isRegular(options.Absolute(k.Dir, name)) {
 		return nil
 	}
 	line := "run [flags] --script " + format.ShellQuote(name)
@@ -27,11 +28,18 @@ func (k Parser) localScript(a spec.Analysis) error {
 		}
 		line += " " + format.ShellQuote(arg)
 	}
-	return fmt.Errorf("%s is in your directory, which the analysis does not see; give it as a script: %q", format.Line(name, 200), line)
+	where := "is in your directory, which"
+	if filepath.IsAbs(name) {
+		where = "is a file of the host that"
+	}
+	return fmt.Errorf("%s %s the analysis does not see; give it as a script: %q", format.Line(name, 200), where, line)
 }
 
 // seenInside reports whether the analysis may find a file of its own by the name: in /work, or in a PATH that is not known here.
 func seenInside(a spec.Analysis, name string) bool {
+	if filepath.IsAbs(name) {
+		return a.Rootfs != "" && a.Rootfs != spec.RootfsHost || a.Shows(filepath.Clean(name))
+	}
 	if !filepath.IsLocal(name) || a.Stage != "" {
 		return true
 	}

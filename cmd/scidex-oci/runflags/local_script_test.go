@@ -35,7 +35,10 @@ func TestLocalScript(t *testing.T) {
 		{[]string{"other.py"}, ""},
 		{[]string{"bare"}, ""},
 		{[]string{"python3", "fit.py"}, ""},
-		{[]string{filepath.Join(dir, "fit.py")}, ""},
+		{[]string{filepath.Join(dir, "fit.py"), "3"}, dir + `/fit.py is a file of the host that the analysis does not see; give it as a script: "run [flags] --script ` + dir + `/fit.py -- 3"`},
+		{[]string{"--rootfs", "image", filepath.Join(dir, "fit.py")}, ""},
+		{[]string{"--input", dir + ":" + dir, filepath.Join(dir, "fit.py")}, ""},
+		{[]string{"--runtime", dir, filepath.Join(dir, "fit.py")}, ""},
 	}
 	for _, test := range tests {
 		_, err := parserOf(t, dir, nil, test.args...).Analysis(t.Context(), noFind)
