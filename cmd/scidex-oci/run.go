@@ -160,7 +160,7 @@ func (s *session) prepare(ctx context.Context) error {
 		s.request.Analysis = a
 	}
 	if err == nil {
-		err = a.Validate()
+		err = s.parser.Validate(a)
 	}
 	if err != nil {
 		return &request.Error{Err: err}

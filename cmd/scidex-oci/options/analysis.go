@@ -13,6 +13,7 @@ type Analysis struct {
 	Env Lookup
 
 	network Text
+	labels  map[string]string // by key, of what the command line or the environment gives
 	of      [layerCount]fields
 }
 
@@ -22,6 +23,17 @@ type fields struct {
 	dir      string // relative paths start here
 	file     string // the config file; empty for the others
 	err      error  // the first
+}
+
+// Label is how messages name the field of this key where the command line or the environment gives it, "" elsewhere: a
+// manifest is above the config file.
+func (o *Analysis) Label(key string) string { return o.labels[key] }
+
+func (o *Analysis) labelled(flag, label string) {
+	if o.labels == nil {
+		o.labels = map[string]string{}
+	}
+	o.labels[key(flag)] = label
 }
 
 // HasID reports whether the id is given.
@@ -66,6 +78,9 @@ func field[T any](o *Analysis, name, usage string, at func(*spec.Analysis) *T, p
 	f := newFlag(name, usage, nil, func(Text) error { return nil })
 	took := f.take
 	f.take = func(l layers) error {
+		if t := l.text(name); t.Given && t.Layer != configFile {
+			o.labelled(name, t.Label)
+		}
 		for i, from := range l {
 			of := &o.of[i]
 			of.dir, of.file = from.dir, from.file

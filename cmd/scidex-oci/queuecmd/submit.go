@@ -90,7 +90,7 @@ func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 		return s.batch(c.Context, o.batch.Value)
 	}
 	a, err := s.parser.Analysis(c.Context, nil)
-	if err != nil {
+	if err = cmp.Or(err, s.parser.Validate(a)); err != nil {
 		return s.refuse(a, err)
 	}
 	if err := s.submit(c.Context, []spec.Analysis{a}, nil); err != nil {

@@ -245,6 +245,34 @@ func write(t *testing.T, name, text string) string {
 	return name
 }
 
+// What a flag or its variable gives is named by that, what a manifest gives by its key.
+func TestRefusedValuesAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	manifest := write(t, filepath.Join(dir, "m.yaml"), "command: [a]\nlog_size: 1\n")
+	tests := []struct {
+		env  map[string]string
+		args []string
+		want string
+	}{
+		{nil, []string{"--log-size", "1", "x"}, "--log-size 1B is out of bounds"},
+		{map[string]string{"SCIDEX_OCI_LOG_SIZE": "1"}, []string{"x"}, "SCIDEX_OCI_LOG_SIZE 1B is out of bounds"},
+		{nil, []string{"-f", manifest}, "log_size 1B is out of bounds"},
+		{nil, []string{"--limits", "enforced", "x"}, `--limits "enforced" is not known`},
+		{nil, []string{"--output", "/x", "x"}, `--output pattern "/x" must be relative`},
+		{nil, []string{"--input", "https://h/x", "x"}, `--input "https://h/x" is a URL`},
+	}
+	for _, test := range tests {
+		k := parserOf(t, dir, test.env, test.args...)
+		a, err := k.Analysis(t.Context(), noFind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Validate(a); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%q: %v, want %q", test.args, err, test.want)
+		}
+	}
+}
+
 // lookupIn makes an environment.
 func lookupIn(values map[string]string) options.Lookup {
 	return func(name string) (string, bool) {
