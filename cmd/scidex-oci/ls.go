@@ -5,18 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
@@ -69,13 +66,24 @@ func runList(ctx context.Context, p *command.Program, st *stores.Stores, o listO
 	case o.quiet:
 		return listNames(ctx, p.Stdout, st.Catalog, runs)
 	}
-	if err := listTable(ctx, p.Stdout, runs, st); err != nil {
+	if err := listTable(ctx, p.Stdout, screen.Width(p.Stdout.File), runs, st); err != nil {
 		return err
+	}
+	if len(runs) == 0 {
+		fmt.Fprintln(p.Stderr, o.nothing())
 	}
 	if filter.Limit > 0 && len(runs) == filter.Limit {
 		fmt.Fprintf(p.Stderr, "scidex-oci: these are the newest %d; --limit 0 lists all\n", len(runs))
 	}
 	return nil
+}
+
+// nothing is the sentence in place of runs.
+func (o listOptions) nothing() string {
+	if o.filter.Chooses() {
+		return "scidex-oci: no run matches; scidex-oci ls without flags lists the newest"
+	}
+	return "scidex-oci: there are no runs yet; scidex-oci run --script FILE makes one"
 }
 
 // listed is a line of ls --json; the fields are those of a result.
@@ -143,21 +151,4 @@ func listNames(ctx context.Context, w io.Writer, cat catalog.Catalog, runs []cat
 		}
 	}
 	return nil
-}
-
-// ranMax bounds what ran in the table, in characters.
-const ranMax = 40
-
-func listTable(ctx context.Context, w io.Writer, runs []catalog.Run, st *stores.Stores) error {
-	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "ID\tATTEMPT\tSTATE\tREASON\tCREATED\tWALL\tOUTPUTS\tRAN\tLABELS")
-	for _, r := range runs {
-		state, wall := string(r.State), format.Duration(stores.UsageOf(r).WallMS)
-		if !r.State.Final() {
-			state, wall = st.Liveness(ctx, r)
-		}
-		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", screen.Escape(r.ID), r.Attempt, screen.Escape(state), screen.Escape(r.Reason),
-			screen.LocalTime(r.CreatedAt), wall, r.OutputsTotal, screen.Escape(format.Cut(result.Ran(r.Request), ranMax)), results.Labels(r.Labels))
-	}
-	return tw.Flush()
 }

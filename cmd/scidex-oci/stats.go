@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -41,7 +43,7 @@ of a second or more: what a shorter one used is mostly its start.`,
 			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return p.WithStores(c, func(st *stores.Stores) error { return runStats(c.Context, p.Stdout, st, *o) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runStats(c.Context, p, st, *o) })
 		},
 	}
 }
@@ -79,7 +81,7 @@ type statistics struct {
 	Rules       stats.Rules   `json:"rules"`
 }
 
-func runStats(ctx context.Context, w io.Writer, st *stores.Stores, o statsOptions) error {
+func runStats(ctx context.Context, p *command.Program, st *stores.Stores, o statsOptions) error {
 	s, err := gather(ctx, st.Catalog, o)
 	if err != nil {
 		return err
@@ -90,9 +92,42 @@ func runStats(ctx context.Context, w io.Writer, st *stores.Stores, o statsOption
 		}
 	}
 	if o.json {
-		return screen.WriteJSON(w, s)
+		return screen.WriteJSON(p.Stdout, s)
 	}
-	return s.table(w)
+	if err := s.table(p.Stdout); err != nil || !s.unlabelled() {
+		return err
+	}
+	return tellLabels(ctx, p.Stderr, st.Catalog, o)
+}
+
+// unlabelled reports whether no run has the label that groups them.
+func (s statistics) unlabelled() bool {
+	return s.By != nil && !slices.ContainsFunc(s.Groups, func(g stats.Group) bool { return g.Label != nil })
+}
+
+// tellLabels names the labels that the runs have in place of the one that groups them.
+func tellLabels(ctx context.Context, w io.Writer, cat catalog.Catalog, o statsOptions) error {
+	filter, err := o.filter.At(time.Now())
+	if err != nil {
+		return err
+	}
+	filter.Limit = offered
+	runs, err := cat.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	names := map[string]bool{}
+	for _, run := range runs {
+		for name := range run.Labels {
+			names[name] = true
+		}
+	}
+	there := "they have none; run --label K=V gives one"
+	if len(names) > 0 {
+		there = "there are " + strings.Join(slices.Sorted(maps.Keys(names)), ", ")
+	}
+	fmt.Fprintf(w, "scidex-oci: none of these runs has a label %q; %s\n", o.by, screen.Escape(there))
+	return nil
 }
 
 // hostRules suggest no more than a host has.

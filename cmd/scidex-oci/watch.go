@@ -29,7 +29,7 @@ func watchList(ctx context.Context, p *command.Program, st *stores.Stores, o lis
 			return err
 		}
 		var list bytes.Buffer
-		if err := listTable(ctx, &list, runs, st); err != nil {
+		if err := listTable(ctx, &list, screen.Width(p.Stdout.File), runs, st); err != nil {
 			return err
 		}
 		if _, err := p.Stdout.WriteString(clear + screen.Frame(list.String(), p.Stdout.File)); err != nil {

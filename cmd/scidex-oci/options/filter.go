@@ -34,6 +34,11 @@ func (o *Filter) Flags(limit string) []*Flag {
 	}
 }
 
+// Chooses reports whether some runs may be left out for what they are.
+func (o *Filter) Chooses() bool {
+	return o.since.text.Given || o.until.text.Given || len(o.states)+len(o.reasons)+len(o.labels) > 0 || o.text != ""
+}
+
 // At is the filter of the catalog, with durations before now.
 func (o *Filter) At(now time.Time) (f catalog.Filter, err error) {
 	f = catalog.Filter{Limit: o.limit, Reasons: o.reasons, Labels: o.labels, Text: o.text}

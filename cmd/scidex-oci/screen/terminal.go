@@ -54,6 +54,17 @@ func NewTerminal(stderr *os.File, env options.Lookup) *Terminal {
 // IsTerminal reports whether f is a terminal. A nil file is none.
 func IsTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
 
+// Width is the number of columns of f, 0 where it is no terminal.
+func Width(f *os.File) int {
+	if !IsTerminal(f) {
+		return 0
+	}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		return width
+	}
+	return 80
+}
+
 // SetStatus replaces the status. It does not wait for a terminal that has stopped scrolling: the status must not block the
 // run.
 func (c *Terminal) SetStatus(status string) {

@@ -2,11 +2,13 @@
 package stores
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -62,7 +64,7 @@ func (st *Stores) Close() error { return st.Catalog.Close() }
 func (st *Stores) Find(ctx context.Context, name string) (catalog.Run, error) {
 	run, err := st.Catalog.Find(ctx, name)
 	if err != nil {
-		return run, NotFound(name, err)
+		return run, cmp.Or(st.noAttempt(ctx, name, err), NotFound(name, err))
 	}
 	return run, nil
 }
@@ -71,7 +73,7 @@ func (st *Stores) Find(ctx context.Context, name string) (catalog.Run, error) {
 func (st *Stores) FindWhole(ctx context.Context, name string) (catalog.Run, error) {
 	run, err := st.Catalog.Find(ctx, name)
 	if err != nil {
-		return run, NotFoundWhole(name, err)
+		return run, cmp.Or(st.noAttempt(ctx, name, err), NotFoundWhole(name, err))
 	}
 	return run, WholeID(name, run)
 }
@@ -97,6 +99,8 @@ func WholeID(name string, found catalog.Run) error {
 // NotFound is the error of a name for which the catalog found no run.
 func NotFound(name string, err error) error {
 	switch {
+	case errors.Is(err, catalog.ErrNotFound) && strings.HasPrefix(name, "@"):
+		return fmt.Errorf("no run %q in this catalog; @last is the newest", name)
 	case errors.Is(err, catalog.ErrNotFound):
 		return fmt.Errorf("no run %q in this catalog; see \"scidex-oci ls\"", name)
 	case errors.Is(err, catalog.ErrAmbiguous):

@@ -26,6 +26,9 @@ func Create(path string, replace bool) (*NewFile, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s cannot be made: the directory %s does not exist; make it first, or name another file", path, filepath.Dir(path))
+		}
 		return to, nil
 	case err != nil:
 		return nil, err
