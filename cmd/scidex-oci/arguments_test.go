@@ -40,6 +40,8 @@ func TestArrange(t *testing.T) {
 		{"run x -v a", "scidex-oci run -- x -v a"},
 		{"run --script s.py -- -v a", "scidex-oci run --script=s.py -- -v a"},
 		{"crate a -o d --root /r", "scidex-oci --root=/r crate --output=d -- a"},
+		{"crate a --out d", "scidex-oci crate --output=d -- a"},
+		{"report a --output d", "scidex-oci report --out=d -- a"},
 		{"crate verify d", "scidex-oci crate verify -- d"},
 		{"crate", "scidex-oci crate"},
 	}
@@ -61,6 +63,7 @@ func TestArrangeRefuses(t *testing.T) {
 		"pull python":                  `unknown command "pull"; type "scidex-oci image pull"`,
 		"exec a sh":                    `unknown command "exec"; type "scidex-oci run --shell ID"`,
 		"version":                      `unknown command "version"; type "scidex-oci --version"`,
+		"config list":                  `unknown command "list"; all settings are in the file that "scidex-oci config path" prints, and "scidex-oci config get KEY" prints one`,
 		"outputs expert":               `unknown command "expert"; did you mean "export"?`,
 		"run --memry 2g x":             `unknown flag "--memry"; did you mean "--memory"?`,
 		"run --memry=2g x":             `unknown flag "--memry"; did you mean "--memory"?`,

@@ -87,7 +87,7 @@ func newOutputsExportCommand(p *command.Program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsExport(c.Context, st, *o, given[0], given[1]) })
+			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsExport(c.Context, p, st, *o, given[0], given[1]) })
 		},
 	}
 }
@@ -204,7 +204,7 @@ func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path str
 	return *found, nil
 }
 
-func runOutputsExport(ctx context.Context, st *stores.Stores, o outputsExportOptions, name, dir string) error {
+func runOutputsExport(ctx context.Context, p *command.Program, st *stores.Stores, o outputsExportOptions, name, dir string) error {
 	run, err := st.Find(ctx, name)
 	if err != nil {
 		return err
@@ -216,5 +216,9 @@ func runOutputsExport(ctx context.Context, st *stores.Stores, o outputsExportOpt
 	if err != nil {
 		return err
 	}
-	return deliver.Export(ctx, st.Host, run, options.Absolute(here, dir), o.overwrite)
+	if err := deliver.Export(ctx, st.Host, run, options.Absolute(here, dir), o.overwrite); err != nil {
+		return err
+	}
+	p.Tell("wrote %s and the result to %s", screen.Count(int(run.OutputsTotal), "output"), dir)
+	return nil
 }

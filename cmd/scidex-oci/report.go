@@ -42,7 +42,7 @@ type reportOptions struct {
 
 func (o *reportOptions) flags() []cli.Flag {
 	return options.List(
-		options.Given(&o.out, "out", "write to `FILE`; - is standard output", "o"),
+		options.Given(&o.out, "out", "write to `FILE`; - is standard output", "o", "output"),
 		options.String(&o.against, "against", "compare with the run `ID`, which comes second"),
 		options.Bool(&o.overwrite, "overwrite", "replace FILE where it exists"),
 	)
@@ -63,6 +63,7 @@ func runReport(ctx context.Context, p *command.Program, st *stores.Stores, o rep
 	if err := to.Put(write); err != nil {
 		return fmt.Errorf("the page is not written: %w", err)
 	}
+	p.Tell("wrote %s", o.out.Value)
 	return nil
 }
 

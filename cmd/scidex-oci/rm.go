@@ -27,12 +27,12 @@ refused; see unpin. Blobs that no run names any longer are removed by gc.`,
 			if err != nil {
 				return err
 			}
-			return p.WithTidyStores(c, func(st *stores.Stores) error { return runRemove(c.Context, st, given) })
+			return p.WithTidyStores(c, func(st *stores.Stores) error { return runRemove(c.Context, p, st, given) })
 		},
 	}
 }
 
-func runRemove(ctx context.Context, st *stores.Stores, given []string) error {
+func runRemove(ctx context.Context, p *command.Program, st *stores.Stores, given []string) error {
 	var keys []catalog.Key
 	for _, name := range given {
 		run, err := st.FindWhole(ctx, name)
@@ -53,6 +53,8 @@ func runRemove(ctx context.Context, st *stores.Stores, given []string) error {
 	for _, key := range keys {
 		if err := recovery.Remove(ctx, st.Host, key); err != nil {
 			all = errors.Join(all, fmt.Errorf("remove %q: %w", key, err))
+		} else {
+			p.Tell("removed run %s", key)
 		}
 	}
 	return all

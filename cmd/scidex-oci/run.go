@@ -110,6 +110,9 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		}
 		return runner.Refused(s.request.Analysis, err, s.program.Build.Version), err
 	}
+	if word := s.idleShell(); word != "" && !s.request.Quiet {
+		fmt.Fprintf(s.program.Stderr, "scidex-oci: %s has nothing to read: a terminal is not passed on; \"scidex-oci run --shell ID\" opens a shell, a pipe or --script FILE gives it commands\n", word)
+	}
 	ready := s.trace.span("take up streams and signals")
 	stdout, stderr := screen.NewStream(s.program.Stdout.File, s.screen), screen.NewStream(s.program.Stderr, s.screen)
 	if s.request.JSON {

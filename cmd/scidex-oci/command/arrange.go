@@ -38,7 +38,7 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 		}
 		cmd = below
 		if cmd == nil {
-			return nil, unknownCommand(*word, commands, len(p.path) == 1)
+			return nil, unknownCommand(*word, commands, p.commands()[1:])
 		}
 		p.enter(cmd)
 		commands = cmd.Subcommands

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
@@ -12,10 +14,13 @@ var habits = map[string]string{
 	"exec": "run --shell ID", "attach": "run --shell ID", "version": "--version",
 }
 
-// unknownCommand is the error of a word that is no command. It says what to type; top is whether it follows the program.
-func unknownCommand(word string, commands []*cli.Command, top bool) error {
-	if instead, known := habits[word]; known && top {
+// unknownCommand is the error of a word that is no command. It says what to type; after are the commands before it.
+func unknownCommand(word string, commands []*cli.Command, after []string) error {
+	if instead, known := habits[word]; known && len(after) == 0 {
 		return Usagef("unknown command %q; type \"scidex-oci %s\"", word, instead)
+	}
+	if slices.Equal(after, []string{"config"}) && slices.Contains([]string{"list", "ls", "show", "edit"}, word) {
+		return Usagef("unknown command %q; all settings are in the file that \"scidex-oci config path\" prints, and \"scidex-oci config get KEY\" prints one", word)
 	}
 	meant := suggest.DidYouMean(word, Names(commands), "")
 	if meant == "" {

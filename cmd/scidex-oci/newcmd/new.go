@@ -54,7 +54,7 @@ type newOptions struct {
 
 func (o *newOptions) flags() []cli.Flag {
 	return options.List(
-		options.Given(&o.out, "out", "write to `FILE`; - is standard output (default: analysis.yaml)", "o"),
+		options.Given(&o.out, "out", "write to `FILE`; - is standard output (default: analysis.yaml)", "o", "output"),
 		options.Bool(&o.overwrite, "overwrite", "replace FILE where it exists"),
 	)
 }
@@ -64,10 +64,10 @@ func writeNew(p *command.Program, o newOptions, script string) error {
 		return err
 	}
 	name := o.out.Or("analysis.yaml")
-	call := p.CallLine() + " run -f " + screen.Escape(format.ShellQuote(name))
 	if name == stdout {
-		return write(p.Stdout, script, call)
+		return write(p.Stdout, script, p.CallLine()+" run -f FILE")
 	}
+	call := p.CallLine() + " run -f " + screen.Escape(format.ShellQuote(name))
 	path := options.Absolute(p.Options.Dir, name)
 	script, err := from(filepath.Dir(path), p.Options.Dir, script)
 	if err != nil {

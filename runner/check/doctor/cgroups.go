@@ -87,7 +87,10 @@ func (e *examination) withoutGroups(err error) {
 	}
 	f = f.as(Fail, "runs are refused: nothing can enforce their limits", remedy)
 	if limits := e.analysis.Limits; limits != spec.LimitsEnforce {
-		f.Status, f.Means = Warn, "the limits of runs are held as --limits "+limits+" says"
+		f.Status, f.Means = Warn, "the limits of runs are held as limits: "+limits+" says, which is set"
+		if strings.Contains(f.Command, "limits ") { // what is set already, or another way around it
+			f.Cure, f.Command = "", ""
+		}
 		e.report.Summary.Limits = LimitsBy(limits)
 	}
 	e.add(f)

@@ -271,6 +271,17 @@ func TestControllers(t *testing.T) {
 	check(t, e.report.of(groupsV1+"cpu"), Warn, "not delegated", "mount -t cgroup -o cpu cgroup")
 }
 
+// What the configuration says already is not offered.
+func TestWithoutGroupsAsSet(t *testing.T) {
+	for limits, want := range map[string]string{spec.LimitsEnforce: "scidex-oci run --limits outer COMMAND", spec.LimitsBestEffort: "", spec.LimitsOuter: ""} {
+		e := &examination{analysis: spec.Analysis{Limits: limits}, around: surroundings{name: "the container", limits: "docker run --memory"}}
+		e.withoutGroups(&cgroup.MissingError{Reason: "nobody gives one", Remedy: "ask"})
+		if f := e.report.of(CodeParentGroup); f.Command != want || (f.Cure == "") != (want == "") {
+			t.Errorf("%s: %+v, want the command %q", limits, f, want)
+		}
+	}
+}
+
 // TestWithoutGroups wants a host without control groups to refuse runs, or to hold what can be held.
 func TestWithoutGroups(t *testing.T) {
 	missing := &cgroup.MissingError{Reason: "nobody gives one", Remedy: "ask with `please`"}
