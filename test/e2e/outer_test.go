@@ -307,7 +307,7 @@ func TestOuterGroupIsShared(t *testing.T) {
 	r := h.decode(h.command("sh", args...))
 	r.expect(t, "failed", "signal", 137)
 	if r.Evidence.OOMKills != 0 || !slices.ContainsFunc(r.Warnings, func(w string) bool {
-		return strings.Contains(w, "counted 1 process killed for lack of memory") && strings.Contains(w, "cannot be told whose")
+		return strings.Contains(w, "counted 1 process killed for lack of memory") && strings.Contains(w, "cannot be known whose")
 	}) {
 		t.Errorf("%q, evidence %+v", r.Warnings, r.Evidence)
 	}

@@ -58,7 +58,7 @@ func TestSharedEvidenceIsAWarning(t *testing.T) {
 		t.Errorf("%q for nothing", got)
 	}
 	got := sharedWarning(cgroup.Evidence{OOMKills: 1, PidsDenied: 2, Throttled: 30 * time.Millisecond})
-	for _, want := range []string{"1 process killed for lack of memory", "2 denied forks", "30ms without CPU", "cannot be told whose"} {
+	for _, want := range []string{"1 process killed for lack of memory", "2 denied forks", "30ms without CPU", "cannot be known whose"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %q", want, got)
 		}
