@@ -77,7 +77,7 @@ func TestInputDigests(t *testing.T) {
 	if got := digests(run("full")); got["--data"] == digests(full)["--data"] {
 		t.Error("the content is another, and its digest is the same")
 	}
-	h.mustRefuse([]string{"run", "--digest-inputs", "all", "--", "true"}, `digest_inputs "all" is not known`)
+	h.mustRefuse([]string{"run", "--digest-inputs", "all", "--", "true"}, `--digest-inputs "all" is not known`)
 }
 
 // TestInputChangedMeanwhile: what is written while the analysis runs is told, and never passed for what was read.
