@@ -38,5 +38,6 @@ func (st *Stores) noAttempt(ctx context.Context, name string, err error) error {
 	if len(attempts) > 1 {
 		word = "attempts"
 	}
-	return fmt.Errorf("run %q has no attempt %s; type %s for the last, the catalog has %s %s", last.ID, attempt, last.ID, word, strings.Join(attempts, ", "))
+	// The Python client knows a run that is not there by how the sentence begins.
+	return fmt.Errorf("no run %q: the catalog has %s %s of it; type %s for the last", last.ID+"@"+attempt, word, strings.Join(attempts, ", "), last.ID)
 }
