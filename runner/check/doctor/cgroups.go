@@ -89,7 +89,7 @@ func (e *examination) withoutGroups(err error) {
 	if limits := e.analysis.Limits; limits != spec.LimitsEnforce {
 		f.Status, f.Means = Warn, "the limits of runs are held as limits: "+limits+" says, which is set"
 		if strings.Contains(f.Command, "limits ") { // what is set already, or another way around it
-			f.Cure, f.Command = "", ""
+			f.Cure, f.Command = "nothing, where that is enough; this has them enforced again, or runs refused", "scidex-oci config unset limits"
 		}
 		e.report.Summary.Limits = LimitsBy(limits)
 	}
