@@ -41,6 +41,10 @@ type Config struct {
 	Audit bool
 	// FixedAddresses disables address randomisation.
 	FixedAddresses bool
+	// Ahead are variables, "NAME=VALUE", with which the command is started before it may begin: see Container.Begin. It has
+	// Note as descriptor 4. Nil: Start starts the command.
+	Ahead []string
+	Note  *os.File
 	// Trace records the steps of the container's start and end; nil: none.
 	Trace *trace.Tracer
 }
@@ -93,6 +97,9 @@ func Create(cfg Config) (*Container, error) {
 	}
 	if cfg.Trace != nil {
 		options = append(options, "--trace")
+	}
+	for _, variable := range cfg.Ahead {
+		options = append(options, "--ahead="+variable)
 	}
 	process.Args = slices.Concat(process.Args[:1], options, []string{"--"}, process.Args[1:])
 	start := func() error { return steps.start(inner, process) }
@@ -155,6 +162,10 @@ func configure(cfg Config) (*configs.Config, error) {
 func newProcess(cfg Config, reports *os.File) *libcontainer.Process {
 	p := cfg.Spec.Process
 	noNewPrivileges := true
+	extra := []*os.File{reports}
+	if cfg.Ahead != nil {
+		extra = append(extra, cfg.Note)
+	}
 	return &libcontainer.Process{
 		Init:            true,
 		Args:            p.Args,
@@ -167,7 +178,7 @@ func newProcess(cfg Config, reports *os.File) *libcontainer.Process {
 		Stdin:           cfg.Stdin,
 		Stdout:          cfg.Stdout,
 		Stderr:          cfg.Stderr,
-		ExtraFiles:      []*os.File{reports},
+		ExtraFiles:      extra,
 	}
 }
 
@@ -177,13 +188,22 @@ func (c *Container) Pidfd() *os.File { return c.pidfd }
 // Pid of the container's first process in this PID namespace.
 func (c *Container) Pid() (int, error) { return c.process.Pid() }
 
-// Start opens the gate.
+// Start opens the gate. With Config.Ahead the command waits then for Begin.
 func (c *Container) Start() error {
 	c.steps.open()
 	if err := c.inner.Exec(); err != nil {
 		return fmt.Errorf("open the container's gate: %w", err)
 	}
 	return nil
+}
+
+// Begin lets a command that Config.Ahead has started begin: as it is, or anew, as if it had not been started before.
+func (c *Container) Begin(anew bool) {
+	if anew {
+		c.reports.answer(answerAnew)
+		return
+	}
+	c.reports.answer(answerPass)
 }
 
 // Signal sends sig to the container's init, which forwards all but SIGKILL to every process, SIGTSTP as SIGSTOP; SIGKILL

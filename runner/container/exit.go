@@ -67,7 +67,7 @@ func (c *Container) Wait(watch Watch) (Exit, error) {
 			if watch.Left != nil {
 				watch.Left()
 			}
-			c.reports.answer()
+			c.reports.answer(answerPass)
 		default:
 			exit.note(r)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,6 +47,8 @@ type call struct {
 	before  []string // a command that executes it
 	filter  []byte
 	env     []string
+	note    *os.File // its descriptor 4
+	answer  byte     // 0: none
 }
 
 func newCall(t *testing.T) call {
@@ -72,10 +75,16 @@ func (c call) run(args ...string) ending {
 	if err := r.filter(c.filter); err != nil {
 		t.Fatal(err)
 	}
+	if c.answer != 0 {
+		r.answer(c.answer) // the socket buffers it
+	}
 	argv := slices.Concat(c.before, []string{c.program}, args)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	var stdout bytes.Buffer
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.ExtraFiles = c.env, filepath.Dir(c.program), &stdout, []*os.File{inits}
+	if c.note != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, c.note)
+	}
 	last := trace.Now()
 	if err := startUnprivileged(cmd); err != nil {
 		t.Fatal(err)
@@ -149,6 +158,50 @@ func TestInitReports(t *testing.T) {
 	}
 }
 
+// TestInitAhead starts a command with further variables and two descriptors, and lets it go on, or starts it anew without them.
+// It is no PID 1 here, and so kills nothing.
+func TestInitAhead(t *testing.T) {
+	const command = `if [ -z "$ONE" ]; then echo anew; for fd in 4 5; do [ ! -e /proc/self/fd/$fd ] || echo $fd; done; exit 4; fi
+echo "$ONE $TWO" >&4; exec 4>&-; if [ "$TWO" = ends ]; then exit; fi; read x <&5; echo on`
+	for name, c := range map[string]struct {
+		answer     byte
+		two        string
+		code       int32
+		out, noted string
+	}{
+		"pass": {answerPass, "stays", 0, "on\n", "1 stays\n"},
+		"anew": {answerAnew, "ends", 4 << 8, "anew\n", "1 ends\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			note, noted, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer note.Close()
+			call := newCall(t)
+			call.note, call.answer = noted, c.answer
+			e := call.run("--ahead=ONE=1", "--ahead=TWO="+c.two, "--", "sh", "-c", command)
+			e.expect(t, 0, c.code, reportExecuted, reportEnded)
+			noted.Close()
+			said, err := io.ReadAll(note)
+			if err != nil || string(said) != c.noted || e.stdout != c.out {
+				t.Errorf("it noted %q, %v, and said %q", said, err, e.stdout)
+			}
+		})
+	}
+	// A script may do what it likes: it is not started ahead.
+	script := filepath.Join(t.TempDir(), "python3")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho \"started${ONE:+ ahead}\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	call := newCall(t)
+	call.answer = answerAnew
+	call.note = os.Stderr
+	if e := call.run("--ahead=ONE=1", "--", script); e.stdout != "started\n" {
+		t.Errorf("%q", e.stdout)
+	}
+}
+
 func TestInitRefusesOptions(t *testing.T) {
 	c := newCall(t)
 	for _, args := range [][]string{
@@ -165,6 +218,7 @@ func TestInitRefusesOptions(t *testing.T) {
 		{"--data= 1", "--", "true"},
 		{"--data=-1", "--", "true"},
 		{"--nofile=", "--", "true"},
+		{"--ahead=A=1", "--ahead=B=2", "--ahead=C=3", "--", "true"},
 		{"--nproc=+1", "--", "true"},
 		{"--nproc=0x10", "--", "true"},
 		{"--data=18446744073709551616", "--", "true"},

@@ -60,8 +60,14 @@ func (r *reports) filter(program []byte) error {
 	return nil
 }
 
-// answer lets init, which waits after reportLeft, end. It may have been killed: errors do not matter.
-func (r *reports) answer() { _, _ = r.sock.Write([]byte{1}) }
+// The answers in initc/src/report.h.
+const (
+	answerPass = 1
+	answerAnew = 2
+)
+
+// answer lets init, which waits for the byte, go on. It may have been killed: errors do not matter.
+func (r *reports) answer(with byte) { _, _ = r.sock.Write([]byte{with}) }
 
 func (r *reports) Close() error { return r.sock.Close() }
 

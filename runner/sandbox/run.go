@@ -67,6 +67,29 @@ func pidOf(pidfd *os.File) (int, error) {
 	return 0, errors.New("fdinfo of a pidfd has no Pid")
 }
 
+// Prepare starts a job's command ahead (protocol.Job), and returns what it says: see preload.Read. A container that ends
+// meanwhile says nothing; Wait returns its end.
+func (s *Session) Prepare() (note string, err error) {
+	if err := s.conn.Send(protocol.Message{Type: protocol.MsgPrepare}); err != nil {
+		return "", s.lost(err)
+	}
+	for {
+		m, err := s.receive()
+		switch {
+		case err != nil:
+			return "", s.lost(err)
+		case m.Type == protocol.MsgPrepared:
+			return m.Note, nil
+		case m.Type == protocol.MsgFailed:
+			return "", errors.New(m.Error)
+		case m.Type == protocol.MsgExited:
+			s.exit = m.Exit
+		case m.Type != protocol.MsgKilled:
+			return "", fmt.Errorf("the supervisor said %q before the analysis", m.Type)
+		}
+	}
+}
+
 // Start opens the gate.
 func (s *Session) Start() error {
 	if err := s.conn.Send(protocol.Message{Type: protocol.MsgStart}); err != nil {
@@ -101,6 +124,9 @@ type Watch struct {
 
 // Wait blocks until every process of the container is dead.
 func (s *Session) Wait(watch Watch) (protocol.Exit, error) {
+	if s.exit != nil {
+		return *s.exit, nil
+	}
 	for {
 		m, err := s.receive()
 		if err != nil {

@@ -17,10 +17,11 @@ import (
 type Session struct {
 	conn  *protocol.Conn
 	host  *host
-	own   bool          // the supervisor's own: its end ends all
-	ended chan struct{} // closed by Close
-	once  sync.Once     // of Close
-	trace *trace.Tracer // nil: nothing is traced
+	own   bool           // the supervisor's own: its end ends all
+	ended chan struct{}  // closed by Close
+	exit  *protocol.Exit // of a container that ended before its analysis began; else nil
+	once  sync.Once      // of Close
+	trace *trace.Tracer  // nil: nothing is traced
 
 	reading sync.Mutex
 	left    bool // the supervisor has cleaned up the run

@@ -11,9 +11,11 @@ import (
 
 // Exit is how a run ended, as the supervisor saw it. It is part of the exit record on disk (phase.Ended).
 type Exit struct {
-	Executed bool               `json:"executed"`
-	Errno    syscall.Errno      `json:"errno,omitempty"` // of execve
-	Ended    bool               `json:"ended"`           // Status is the analysis' own
+	Executed bool          `json:"executed"`
+	Errno    syscall.Errno `json:"errno,omitempty"` // of execve
+	Ended    bool          `json:"ended"`           // Status is the analysis' own
+	// Ahead says that the command was started ahead (Job.Ahead).
+	Ahead    bool               `json:"ahead,omitempty"`
 	Status   syscall.WaitStatus `json:"status"`
 	TimedOut bool               `json:"timed_out"`
 	// Writers says that processes killed at the end of the analysis had files of /work open for writing. The supervisor

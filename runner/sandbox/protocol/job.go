@@ -23,6 +23,8 @@ const (
 // Job is one run as the supervisor needs it. Descriptors are indices into the files sent with it.
 type Job struct {
 	ID string `json:"id"`
+	// Ahead are the variables of a command that starts before its turn (container.Config); nil: it starts with the analysis.
+	Ahead []string `json:"ahead,omitempty"`
 	// FixedAddresses disables address space randomisation.
 	FixedAddresses bool `json:"fixed_addresses,omitempty"`
 	// Spec is the OCI specification without the filter of system calls; the supervisor makes its binds and fills in the

@@ -11,13 +11,15 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
-// The messages, in a run's order. The launcher sends job, start, suspend, resume, stop, kill, harvest and clean; the
+// The messages, in a run's order. The launcher sends job, prepare (only where a job has Ahead), start, suspend, resume, stop, kill, harvest and clean; the
 // supervisor answers each but stop with its past participle, or with failed. An analysis that is being stopped is not
 // suspended: suspend is answered with resumed. After exited neither is answered.
 const (
 	MsgReady     = "ready"
 	MsgJob       = "job"
 	MsgCreated   = "created" // with pidfd, standard output and standard error
+	MsgPrepare   = "prepare"
+	MsgPrepared  = "prepared" // with Note
 	MsgStart     = "start"
 	MsgStarted   = "started"
 	MsgUsage     = "usage"
@@ -52,6 +54,7 @@ type Message struct {
 	Totals  *outputs.Totals `json:"totals,omitempty"`
 	Clean   *Clean          `json:"clean,omitempty"`
 	At      time.Time       `json:"at,omitzero"`
+	Note    string          `json:"note,omitempty"`
 	// Walls comes with created.
 	Walls Walls `json:"walls,omitzero"`
 	// Spans are the supervisor's trace since its last message.

@@ -24,8 +24,10 @@ type analysis struct {
 	job      *protocol.Job
 	work     *workdir
 	scratch  *scratch.Dirs
-	fixed    bool // the kernel confirms fixed addresses
-	watched  bool // the container runs, and watch handles its end
+	fixed    bool      // the kernel confirms fixed addresses
+	watched  bool      // the container runs, and watch handles its end
+	note     *os.File  // what a command that was started ahead says; nil: it is not started ahead
+	ready    chan bool // whether that may go on as it is; nil before prepare
 	pause    *pause
 	watchdog *watchdog.Watchdog // nil until the analysis starts
 	audit    *audit.Watch       // nil: none
@@ -41,8 +43,21 @@ func newAnalysis(r *run, c *container.Container) *analysis {
 	return &analysis{processes: p, job: r.job, work: &r.work, pause: newPause(p)}
 }
 
-// start opens the gate and watches in a goroutine, so that stop and kill are handled.
+// start lets the analysis begin. What was not prepared is opened first.
 func (a *analysis) start(ctx context.Context) error {
+	if a.ready == nil {
+		if err := a.open(ctx); err != nil {
+			return err
+		}
+	}
+	if a.note != nil {
+		a.container.Begin(a.ready == nil || !<-a.ready)
+	}
+	return nil
+}
+
+// open opens the gate and watches in a goroutine, so that stop and kill are handled.
+func (a *analysis) open(ctx context.Context) error {
 	if err := a.launcher.trace.Do(trace.Supervisor, "open the gate", a.container.Start); err != nil {
 		return err
 	}
@@ -81,6 +96,7 @@ func (a *analysis) watch(ctx context.Context) {
 		a.launcher.fail(err)
 		return
 	}
+	exit.Ahead = a.job.Ahead != nil
 	exit.Executed, exit.Errno, exit.Ended, exit.Status = got.Executed, got.Errno, got.Ended, got.Status
 	exit.FixedAddresses, exit.TimedOut = a.fixed, a.timedOut
 	exit.CPU, exit.MemoryPeak = max(got.CPU, a.counted()), got.MemoryPeak

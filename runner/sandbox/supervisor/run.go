@@ -76,18 +76,26 @@ func (r *run) stage(files []*os.File) (walls protocol.Walls, err error) {
 // contain makes the container.
 func (r *run) contain(streams *streams) error {
 	created := r.launcher.span("create the container")
+	note, noted, err := newNote(r.job)
+	if err != nil {
+		return err
+	}
+	defer noted.Close() // the container has its own
 	c, err := container.Create(container.Config{
 		ID: r.job.ID, StateDir: r.area.State(), Spec: r.job.Spec, Filter: r.job.Filter, Audit: r.job.Audit,
 		FixedAddresses: r.job.FixedAddresses,
 		Terminal:       r.job.Terminal,
-		Stdin:          streams.stdin, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
+		Ahead:          r.job.Ahead, Note: noted,
+		Stdin: streams.stdin, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
 		Trace: r.launcher.trace,
 	})
 	created()
 	if err != nil {
+		note.Close()
 		return err
 	}
 	r.analysis = newAnalysis(r, c)
+	r.analysis.note = note
 	// The container has its own copies of these mounts. Here, every new container's mount namespace would copy them, and
 	// they would keep what is in a /tmp. The kernel takes time for each; an error recurs at the session's end and is
 	// reported then.
@@ -120,6 +128,7 @@ func (r *run) close() error {
 	if r.analysis != nil {
 		r.analysis.container.Close()
 		r.analysis.scratch.Close()
+		r.analysis.note.Close()
 		proc = r.analysis.proc
 	}
 	protocol.Discard([]*os.File{r.work.dir, r.work.disk, r.work.ingest, r.hold, proc})

@@ -101,7 +101,7 @@ func (s *session) handle(ctx context.Context, m protocol.Message) error {
 	switch m.Type {
 	case protocol.MsgJob:
 		return s.run.create(ctx, m.Job, m.Files)
-	case protocol.MsgStart, protocol.MsgSuspend, protocol.MsgResume, protocol.MsgStop, protocol.MsgKill:
+	case protocol.MsgPrepare, protocol.MsgStart, protocol.MsgSuspend, protocol.MsgResume, protocol.MsgStop, protocol.MsgKill:
 		return s.direct(ctx, m.Type)
 	case protocol.MsgHarvest:
 		return s.run.harvest(ctx, *m.Harvest, m.Files)
@@ -122,6 +122,8 @@ func (s *session) direct(ctx context.Context, how string) error {
 		return fmt.Errorf("%q came for a run without a container", how)
 	}
 	switch how {
+	case protocol.MsgPrepare:
+		return a.prepare(ctx)
 	case protocol.MsgStart:
 		return a.start(ctx)
 	case protocol.MsgSuspend:

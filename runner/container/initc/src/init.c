@@ -4,11 +4,15 @@
  * and has no handler for, pid_namespaces(7)), reaps whatever is orphaned, passes signals of the
  * supervisor on, and reports what became of execve(2) and of the child (report.h).
  *
- *   scidex-init [--audit] [--trace] [--data=BYTES] [--nofile=COUNT] [--nproc=COUNT] -- COMMAND [ARG...]
+ *   scidex-init [--audit] [--trace] [--ahead=NAME=VALUE]... [--data=BYTES] [--nofile=COUNT] [--nproc=COUNT] -- COMMAND [ARG...]
  *
  * --data, --nofile and --nproc are rlimits of the analysis (getrlimit(2)). They are set here and not by libcontainer,
  * whose own init would run under them too and needs more than an analysis may have. With --audit the
  * supervisor is asked before certain calls (audit.c). With --trace it reports how far it is before the analysis begins.
+ *
+ * With --ahead it starts a Python interpreter before the analysis may begin, with these variables besides, by which it imports
+ * modules and waits (runner/preload). The supervisor answers with a byte when the analysis may begin: PASS lets the
+ * interpreter go on; ANEW kills it, and the command is started without the variables, as if there had been nothing before.
  *
  * Before all else it loads the analysis' filter of system calls, under which it is then itself (filter.c). The
  * analysis cannot report: the socket is closed in the child before execve(2), and this process is not dumpable, so that
@@ -37,6 +41,19 @@ static const char *path_of(char **envp)
 	return path;
 }
 
+/* is_elf reports whether a file is a program, and no script that may execute Python as it likes. */
+static int is_elf(const char *path)
+{
+	char magic[4] = { 0 };
+	long fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	read((int)fd, magic, sizeof magic);
+	close((int)fd);
+	return !memcmp(magic, "\177ELF", sizeof magic);
+}
+
 /* Every error execve(2) may give for one directory of PATH while another may still have the command. */
 static int try_next(int err)
 {
@@ -56,23 +73,31 @@ static int join(char full[PATH_MAX], const char *directory, size_t len, const ch
 	return 1;
 }
 
+/* run executes a program; with elf nothing else. */
+static int run(const char *path, char **argv, char **envp, int elf)
+{
+	if (elf && !is_elf(path))
+		return ENOENT;
+	return (int)-execve(path, argv, envp);
+}
+
 /*
  * search executes argv[0] as execvp(3) finds it, but never falls back to a shell for a file without
  * a known format: that would hide ENOEXEC. It returns the errno to report; EACCES wins over ENOENT.
  */
-static int search(char **argv, char **envp)
+static int search(char **argv, char **envp, int elf)
 {
 	const char *path = path_of(envp);
 	char full[PATH_MAX];
 	int err = ENOENT;
 
 	if (strchr(argv[0], '/'))
-		return (int)-execve(argv[0], argv, envp);
+		return run(argv[0], argv, envp, elf);
 	while (path && *path) {
 		const char *colon = strchr(path, ':');
 		size_t len = colon ? (size_t)(colon - path) : strlen(path);
 		if (len > 0 && join(full, path, len, argv[0])) {
-			int now = (int)-execve(full, argv, envp);
+			int now = run(full, argv, envp, elf);
 			if (!try_next(now))
 				return now;
 			if (now == EACCES)
@@ -101,9 +126,12 @@ struct bound {
 	uint64_t value; /* RLIM64_INFINITY is the greatest */
 };
 
+enum { MOST_AHEAD = 2 };
+
 struct options {
 	struct bound data, nofile, nproc;
 	int audit, terminal, trace;
+	char *ahead[MOST_AHEAD]; /* NULL where there are fewer */
 };
 
 /* read_bound returns 0 where text is no decimal number of 64 bits. */
@@ -136,6 +164,10 @@ static int read_options(int argc, char **argv, struct options *o)
 		} else if ((text = after(argv[i], "--nproc="))) {
 			if (!read_bound(text, &o->nproc))
 				return 0;
+		} else if ((text = after(argv[i], "--ahead="))) {
+			if (o->ahead[1])
+				return 0;
+			o->ahead[o->ahead[0] ? 1 : 0] = (char *)text;
 		} else if (!strcmp(argv[i], "--audit")) {
 			o->audit = 1;
 		} else if (!strcmp(argv[i], "--terminal")) {
@@ -156,8 +188,18 @@ static int limit(int resource, const struct bound *b)
 	return b->given ? (int)-setrlimit(resource, &l) : 0;
 }
 
-/* child becomes the analysis: its limits, default signals, a session of its own, descriptors 0 to 2. */
-static void child(int failed, const struct options *o, char **argv, char **envp)
+/* keep gives the child the gate, and lets it keep the note. */
+static void keep(int gate)
+{
+	fcntl(NOTE_FD, F_SETFD, 0);
+	if (gate == GATE_FD)
+		fcntl(gate, F_SETFD, 0);
+	else
+		dup3(gate, GATE_FD, 0);
+}
+
+/* child becomes the analysis: its limits, default signals, a session of its own, descriptors 0 to 2. gate is -1 but ahead. */
+static void child(int failed, const struct options *o, int gate, char **argv, char **envp)
 {
 	int sig, err;
 
@@ -166,6 +208,8 @@ static void child(int failed, const struct options *o, char **argv, char **envp)
 	sigsetmask(NO_SIGNALS);
 	setsid();
 	close(REPORT_FD);
+	if (gate >= 0)
+		keep(gate);
 	err = o->terminal ? (int)-ioctl(STDIN_FILENO, TIOCSCTTY, 0) : 0;
 	if (!err)
 		err = limit(RLIMIT_DATA, &o->data);
@@ -174,7 +218,7 @@ static void child(int failed, const struct options *o, char **argv, char **envp)
 	if (!err)
 		err = limit(RLIMIT_NPROC, &o->nproc);
 	if (!err)
-		err = search(argv, envp);
+		err = search(argv, envp, gate >= 0);
 	while (write(failed, &err, sizeof err) == -EINTR)
 		;
 	_exit(127);
@@ -190,6 +234,38 @@ static int started(int failed)
 		;
 	close(failed);
 	return n == (ssize_t)sizeof err ? err : 0;
+}
+
+/* begin forks the child. It returns its pid or -errno, and in failed what started reads. */
+static long begin(int *failed, const struct options *o, int gate, char **argv, char **envp)
+{
+	int fds[2];
+	long pid = pipe2(fds, O_CLOEXEC);
+
+	if (pid < 0)
+		return pid;
+	pid = fork();
+	if (pid == 0) {
+		close(fds[0]);
+		child(fds[1], o, gate, argv, envp);
+	}
+	close(fds[1]);
+	*failed = fds[0];
+	return pid;
+}
+
+/* begin_ahead is begin with the variables of --ahead. */
+static long begin_ahead(int *failed, const struct options *o, int gate, char **argv, char **envp)
+{
+	size_t n = 0;
+
+	while (envp[n])
+		n++;
+	char *env[n + MOST_AHEAD + 1];
+	memcpy(env, envp, n * sizeof *env);
+	memcpy(env + n, o->ahead, sizeof o->ahead);
+	env[n + MOST_AHEAD] = NULL;
+	return begin(failed, o, gate, argv, env);
 }
 
 /* reap collects every dead child and returns 1 with the status once the analysis is among them. */
@@ -215,9 +291,45 @@ static int stop_rest(void)
 	return getpid() == 1 && kill(-1, SIGSTOP) != -ESRCH;
 }
 
+/* kill_rest kills whatever is left in the PID namespace, and waits for its end. */
+static void kill_rest(void)
+{
+	long pid;
+
+	if (getpid() == 1)
+		kill(-1, SIGKILL);
+	while ((pid = waitpid(-1, NULL, __WALL)) > 0 || pid == -EINTR)
+		;
+}
+
+/*
+ * start_ahead starts the command ahead of its time, and returns when the analysis may begin, as begin does. What had to be
+ * given up is dead then, and the command started anew.
+ */
+static long start_ahead(int *failed, const struct options *o, char **argv, char **envp)
+{
+	int gate[2];
+	long pid = pipe2(gate, O_CLOEXEC);
+
+	if (pid < 0)
+		return pid;
+	pid = begin_ahead(failed, o, gate[0], argv, envp);
+	close(NOTE_FD);
+	if (heard() == PASS) {
+		write(gate[1], "", 1);
+	} else if (pid > 0) {
+		close(*failed);
+		kill_rest();
+		pid = begin(failed, o, -1, argv, envp);
+	}
+	close(gate[0]);
+	close(gate[1]);
+	return pid;
+}
+
 int main(int argc, char **argv, char **envp)
 {
-	int failed[2], status = 0, command, err;
+	int failed, status = 0, command, err;
 	struct options o = { 0 };
 	siginfo_t info;
 	long analysis;
@@ -226,6 +338,8 @@ int main(int argc, char **argv, char **envp)
 	if (!command)
 		return 125;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC) < 0)
+		return 125;
+	if (o.ahead[0] && fcntl(NOTE_FD, F_SETFD, FD_CLOEXEC) < 0)
 		return 125;
 	if (o.trace)
 		report(BEGUN, 0);
@@ -236,27 +350,25 @@ int main(int argc, char **argv, char **envp)
 	}
 	if (o.trace)
 		report(FILTERED, 0);
-	if (sigsetmask(ALL_SIGNALS) < 0 || pipe2(failed, O_CLOEXEC) < 0)
+	if (sigsetmask(ALL_SIGNALS) < 0)
 		return 125;
 	err = o.audit ? audit() : 0;
 	if (err) {
 		report(UNHEARD, -err);
 		return 125;
 	}
-	analysis = fork();
+	if (o.ahead[0])
+		analysis = start_ahead(&failed, &o, argv + command, envp);
+	else
+		analysis = begin(&failed, &o, -1, argv + command, envp);
 	if (analysis < 0) {
 		report(REFUSED, (int32_t)-analysis);
 		return 125;
 	}
-	if (analysis == 0) {
-		close(failed[0]);
-		child(failed[1], &o, argv + command, envp);
-	}
-	close(failed[1]);
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
 	close(STDERR_FILENO);
-	err = started(failed[0]);
+	err = started(failed);
 	if (err) {
 		report(REFUSED, err);
 		return 125;

@@ -16,10 +16,11 @@ void report(uint32_t kind, int32_t value)
 		;
 }
 
-void heard(void)
+int heard(void)
 {
-	char byte;
+	char byte = 0;
 
 	while (read(REPORT_FD, &byte, sizeof byte) == -EINTR)
 		;
+	return byte;
 }

@@ -1,7 +1,7 @@
 /*
  * What scidex-init and the supervisor tell each other, on a socket (SOCK_SEQPACKET): first the supervisor, in one message,
- * the program of the filter of system calls; then scidex-init, one struct report in each message; and the supervisor one byte,
- * in answer to LEFT.
+ * the program of the filter of system calls; then scidex-init, one struct report in each message; and the supervisor one byte
+ * when what was started ahead may begin, and one in answer to LEFT.
  */
 #ifndef REPORT_H
 #define REPORT_H
@@ -9,6 +9,12 @@
 #include <stdint.h>
 
 enum { REPORT_FD = 3 };
+
+/* Only with --ahead: the pipe on which the interpreter says what it has imported, and the one that it waits for. */
+enum { NOTE_FD = 4, GATE_FD = 5 };
+
+/* When what was started ahead may begin. */
+enum answer { PASS = 1, ANEW = 2 };
 
 enum report_kind {
 	EXECUTED = 1, /* value: 0 */
@@ -35,8 +41,8 @@ int64_t now(void);
 
 void report(uint32_t kind, int32_t value);
 
-/* heard waits until the supervisor has answered a report, or is gone. */
-void heard(void);
+/* heard waits for a byte of the supervisor and returns it; 0 where that is gone. */
+int heard(void);
 
 /* load_filter gives this process and its children the filter of system calls, for good. It returns 0 or
  * -errno. */

@@ -89,6 +89,8 @@ enum { LAST_SIGNAL = 8 * sizeof(signals) };
 
 static inline long close(int fd) { return CALL(close, fd); }
 static inline long fcntl(int fd, int operation, long value) { return CALL(fcntl, fd, operation, value); }
+static inline long dup3(int from, int to, int flags) { return CALL(dup3, from, to, flags); }
+static inline long open(const char *path, int flags) { return CALL(openat, AT_FDCWD, path, flags); }
 static inline long pipe2(int fds[2], int flags) { return CALL(pipe2, fds, flags); }
 static inline ssize_t read(int fd, void *to, size_t size) { return CALL(read, fd, to, size); }
 static inline ssize_t write(int fd, const void *from, size_t size) { return CALL(write, fd, from, size); }
