@@ -36,7 +36,7 @@ func (r *run) addFonts(ctx context.Context) {
 		return
 	}
 	if list.Name != "" {
-		p.Cache = []rootfs.File{{Path: path.Join(spec.MatplotlibDir, list.Name), Data: list.Data, Mode: 0o644}}
+		p.Extra.Cache = []rootfs.File{{Path: path.Join(spec.MatplotlibDir, list.Name), Data: list.Data, Mode: 0o644}}
 	}
 }
 

@@ -64,6 +64,7 @@ func launch(ctx context.Context, req request.Request) (*standby.Standby, error) 
 func (r *run) finish(ctx context.Context) (result.Result, error) {
 	r.task.Observer.Created()
 	r.addFonts(ctx)
+	r.startAhead()
 	ended, harvestable := execute.Run(ctx, r.task)
 	end := r.end(ended)
 	if harvestable {

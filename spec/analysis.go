@@ -73,4 +73,7 @@ type Analysis struct {
 	Deterministic *bool `json:"deterministic,omitempty"`
 	// Keep says when the working directory stays: "never", "failed" or "always".
 	Keep string `json:"keep,omitempty"`
+	// Preload is what a Python script has imported when its run waits for its turn: "auto" (unset means that too), "none", or
+	// modules, "numpy,pandas".
+	Preload string `json:"preload,omitempty"`
 }

@@ -28,6 +28,8 @@ const (
 	DigestListing = "listing"
 	DigestFull    = "full"
 
+	PreloadAuto = "auto"
+
 	KeepNever  = "never"
 	KeepFailed = "failed"
 	KeepAlways = "always"

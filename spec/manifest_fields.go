@@ -46,6 +46,7 @@ func manifestFields(a *Analysis) []field {
 		{"work_size", parsed(&a.WorkSize, ParseSize)},
 		{"work_files", number(&a.WorkFiles, ParseWorkFiles)},
 		{"work_storage", text(&a.WorkStorage)},
+		{"preload", text(&a.Preload)},
 		{"limits", text(&a.Limits)},
 		{"digest_inputs", text(&a.DigestInputs)},
 		{"deterministic", boolean(&a.Deterministic)},

@@ -227,6 +227,7 @@ func checkChoices(a Analysis) error {
 		oneOf("limits", a.Limits, LimitsEnforce, LimitsOuter, LimitsBestEffort),
 		oneOf("digest_inputs", a.DigestInputs, DigestScript, DigestListing, DigestFull),
 		oneOf("keep", a.Keep, KeepNever, KeepFailed, KeepAlways),
+		checkPreload(a.Preload),
 	} {
 		if err != nil {
 			return err

@@ -100,6 +100,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"long label", func(a *Analysis) { a.Labels = map[string]string{"x": strings.Repeat("x", 257)} }, "longer than 256 bytes"},
 		{"label with escape", func(a *Analysis) { a.Labels = map[string]string{"x": "\x1b"} }, `label x: "\x1b" has a control character`},
 		{"limits", func(a *Analysis) { a.Limits = "enforced" }, `limits "enforced" is not known, it must be enforce or outer or best-effort; did you mean "enforce"?`},
+		{"preload", func(a *Analysis) { a.Preload = "numpy, os" }, `" os" is no module: give auto, none or modules such as numpy,pandas`},
 		{"keep", func(a *Analysis) { a.Keep = "allways" }, `it must be never or failed or always; did you mean "always"?`},
 		{"ids", func(a *Analysis) { a.IDs = "root" }, `ids "root" is not known, it must be range or self`},
 		{"rootfs", func(a *Analysis) { a.Rootfs = "a b" }, `rootfs "a b" is neither host, nor the name of an image, nor a directory`},

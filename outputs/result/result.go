@@ -68,6 +68,8 @@ type Report struct {
 	Script   *Script       `json:"script,omitempty"`
 	// Stdin is what the analysis read of its standard input; nil if nothing.
 	Stdin *Stdin `json:"stdin,omitempty"`
+	// Start is how the analysis started; nil if it was not prepared before its turn.
+	Start *Start `json:"start,omitempty"`
 	// ActionID is the digest of all that determines the results, nil if not all of that is known.
 	ActionID *string `json:"action_id"`
 	// Inputs are what the analysis could read; nil if it did not start.

@@ -53,6 +53,7 @@ class Manifest(TypedDict, total=False):
     digest_inputs: str
     deterministic: bool
     keep: str
+    preload: str
 
 
 def encode(fields: Mapping[str, Any]) -> bytes:

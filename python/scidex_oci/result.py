@@ -182,6 +182,15 @@ class Stdin:
 
 
 @dataclass(frozen=True)
+class Start:
+    """How a script started that could have been prepared while it waited for its turn in a batch."""
+
+    kind: str = "cold"  # or "ready": its modules were imported in its own container before
+    reason: str = ""  # why it was cold
+    modules: Dict[str, str] = field(default_factory=dict)  # versions by the name of the package
+
+
+@dataclass(frozen=True)
 class Input:
     """Something of the host that the analysis could read."""
 
@@ -283,6 +292,7 @@ class Result:
     logs: Logs = _nested(Logs)
     script: Optional[Script] = field(default=None, metadata={"one": Script})
     stdin: Optional[Stdin] = field(default=None, metadata={"one": Stdin})
+    start: Optional[Start] = field(default=None, metadata={"one": Start})
     inputs: List[Input] = _list(Input)
     action_id: Optional[str] = None
     post_process: Optional[PostProcess] = field(default=None, metadata={"one": PostProcess})

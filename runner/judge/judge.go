@@ -97,7 +97,7 @@ func Decide(e Ending) Outcome {
 		return Outcome{catalog.Canceled, result.ReasonStopped, e.Stopped.ExitCode, e.signal(), e.stoppedBy()}
 	case e.Exit.TimedOut:
 		return Outcome{catalog.Failed, result.ReasonTimeout, result.ExitTimeout, e.signal(), fmt.Sprintf("timed out after %v", e.Timeout)}
-	case !e.Exit.Executed:
+	case !e.Exit.Executed && !e.outOfMemoryAhead():
 		return e.refused()
 	case short:
 		return space
@@ -218,6 +218,9 @@ func (e Ending) killed() Outcome {
 		e.withCause(fmt.Sprintf("the analysis was killed by %s", e.signal())),
 	}
 }
+
+// outOfMemoryAhead reports whether the imports of an analysis needed more than its memory limit, before it began.
+func (e Ending) outOfMemoryAhead() bool { return e.Exit.Ahead && e.Evidence.OOMKills > 0 }
 
 // refused is a command that execve(2) refused.
 func (e Ending) refused() Outcome {

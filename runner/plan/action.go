@@ -105,7 +105,7 @@ func IsFixed(in result.Input) bool {
 
 // visibleEnvironment is the analysis' environment without the values of secrets and the name of the run.
 func (p *Plan) visibleEnvironment() (map[string]string, error) {
-	env, err := spec.Environment(p.Analysis, p.placement(""))
+	env, err := p.Environment()
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/filter"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/host/mountfd"
+	"github.com/scidex-ai/scidex-oci/runner/preload"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -45,7 +46,8 @@ func (p *Plan) plainJob(dir *workspace.Workdir) protocol.Job {
 		ID:             p.Key.ID,
 		FixedAddresses: p.Analysis.Repeats(),
 		Tree:           p.Tree,
-		Cache:          p.Cache,
+		Cache:          p.Extra.Cache,
+		Ahead:          p.Extra.Ahead,
 		WorkPath:       filepath.Join(dir.Path, workspace.WorkName),
 		Links:          p.Links(),
 		Scratch:        spec.ScratchDirs(),
@@ -150,6 +152,9 @@ func detachParent(b protocol.Bind) (*os.File, error) {
 func (m *jobMaker) specify() (err error) {
 	place := m.plan.placement(protocol.InitPath)
 	place.Unfiltered = true
+	if m.plan.Extra.Ahead != nil {
+		place.Command = preload.Direct(place.Command)
+	}
 	if m.job.Spec, err = spec.OCI(m.plan.Analysis, place); err != nil {
 		return err
 	}

@@ -2,6 +2,11 @@ package plan
 
 import "github.com/scidex-ai/scidex-oci/spec"
 
+// Environment is the analysis' environment, by name.
+func (p *Plan) Environment() (map[string]string, error) {
+	return spec.Environment(p.Analysis, p.placement(""))
+}
+
 // placement returns the run's paths for its OCI specification. The supervisor fills in the host's paths of the root and of
 // /work.
 func (p *Plan) placement(init string) spec.Placement {

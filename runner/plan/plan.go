@@ -46,13 +46,19 @@ type Plan struct {
 	Stage    *os.File // --stage, nil if not requested
 	Base     *Base    // nil: the host's programs
 	Tree     rootfs.Tree
-	Cache    []rootfs.File // see protocol.Job
+	Extra    Extra
 	Command  []string
 	Parent   *cgroup.Parent // nil: no control group (best effort)
 	Declared *outputs.Declared
 	Audit    bool
 	floor    freespace.Floor
 	Warnings []string
+}
+
+// Extra is what makes a run faster, for its protocol.Job.
+type Extra struct {
+	Cache []rootfs.File
+	Ahead []string
 }
 
 // Close releases all that the plan has opened and locked.

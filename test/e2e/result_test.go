@@ -92,6 +92,11 @@ type result struct {
 		Bytes  int64  `json:"bytes"`
 		SHA256 string `json:"sha256"`
 	} `json:"stdin,omitempty"`
+	Start *struct {
+		Kind    string            `json:"kind"`
+		Reason  string            `json:"reason,omitempty"`
+		Modules map[string]string `json:"modules,omitempty"`
+	} `json:"start,omitempty"`
 	ActionID *string `json:"action_id"`
 	Inputs   []struct {
 		Flag        string  `json:"flag"`
@@ -219,8 +224,9 @@ type request struct {
 	DigestInputs  string `json:"digest_inputs,omitempty"`
 	Deterministic *bool  `json:"deterministic,omitempty"`
 
-	Limits string `json:"limits,omitempty"`
-	Keep   string `json:"keep,omitempty"`
+	Limits  string `json:"limits,omitempty"`
+	Keep    string `json:"keep,omitempty"`
+	Preload string `json:"preload,omitempty"`
 }
 
 // parseResult reads standard output that must hold exactly one result, on one line.

@@ -82,6 +82,7 @@ type session struct {
 	events    *events.Writer // nil: none
 	named     plan.Named
 	apart     bool // no two lines overlap
+	idle      int  // see batch.Batch
 }
 
 func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
@@ -122,12 +123,14 @@ func (b *session) run(ctx context.Context) (err error) {
 	if survey.Bad > 0 {
 		return fmt.Errorf("batch: %s of %d cannot be run, see above; nothing was started", screen.Count(survey.Bad, "line"), survey.Lines)
 	}
+	room := capacity.ReadCapacity().Runs(survey.Memory, survey.CPUs)
 	if b.options.jobs == 0 {
-		b.options.jobs = capacity.ReadCapacity().Runs(survey.Memory, survey.CPUs)
+		b.options.jobs = room
 	}
 	if err := b.fit(survey); err != nil {
 		return err
 	}
+	b.idle = max(0, room-b.options.jobs)
 	if b.pool, err = standby.NewPool(ctx, b.lines.Under.Limits); err != nil {
 		return err
 	}
@@ -208,7 +211,7 @@ func (b *session) perform(ctx context.Context, source batch.Source) batch.Summar
 	defer command.HandleSuspend(&b.suspended)()
 	defer b.screen.ClearStatus()
 	all := batch.Batch{
-		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(),
+		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(), Idle: b.idle,
 		Asked: func(id string) []int64 { return watch.AskedToStop(b.stores.Host, id) }, Draining: b.progress.Drain, Ended: b.ended,
 		Abandon: func(s request.StopSignal) { os.Exit(s.ExitCode) },
 	}

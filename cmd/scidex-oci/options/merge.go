@@ -25,6 +25,7 @@ func Merge(base, over spec.Analysis) spec.Analysis {
 		{&a.Limits, &over.Limits},
 		{&a.DigestInputs, &over.DigestInputs},
 		{&a.Keep, &over.Keep},
+		{&a.Preload, &over.Preload},
 	} {
 		replace(field.to, *field.from)
 	}

@@ -153,10 +153,25 @@ func (t Table) logs(r result.Result) {
 	if !r.State.Final() {
 		return
 	}
+	if r.Start != nil {
+		t.Row("start", screen.Escape(startText(*r.Start)))
+	}
 	if in := r.Stdin; in != nil {
 		t.Row("stdin", format.Size(in.Bytes)+"  sha256:"+in.SHA256)
 	}
 	t.Row("logs", "stdout "+logOf(r.Logs.Stdout)+", stderr "+logOf(r.Logs.Stderr))
+}
+
+// startText is a kind of start with its reason or its modules: "ready: numpy 1.24.2, pandas 1.5.3".
+func startText(s result.Start) string {
+	text := []string{s.Reason}
+	if s.Kind == result.StartReady {
+		text = nil
+		for _, name := range slices.Sorted(maps.Keys(s.Modules)) {
+			text = append(text, strings.TrimSpace(name+" "+s.Modules[name]))
+		}
+	}
+	return s.Kind + ": " + strings.Join(text, ", ")
 }
 
 // attemptsOf lists attempts, the first first: "1 failed, 2 complete".

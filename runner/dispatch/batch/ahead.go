@@ -9,23 +9,40 @@ import (
 
 // Short analyses take as long to prepare as to run. So the next ones are prepared, up to their first instruction, while
 // earlier ones run. What is prepared when a batch drains has a row in the catalog and is canceled: so nothing is prepared
-// ahead for analyses that would wait for long (docs/adr/0020).
+// ahead for analyses that would wait for long (docs/adr/0020). Where processors and memory are idle, that is a minute: a
+// script has its modules imported while it waits (docs/adr/0036).
 
-const (
-	shortTime  = time.Second // an analysis that takes less is short
-	shortInRow = 16          // so many in a row: the next is taken for short
-)
+// shortInRow analyses below a second make the next ones expected to be short.
+const shortInRow = 16
 
-// streak is how many analyses in a row were short.
-type streak int
+// streak is how many analyses in a row took less time than below.
+type streak struct {
+	below time.Duration
+	inRow int // so many: the next is expected to take less too
+	seen  int
+}
 
 func (s *streak) add(o Outcome) {
-	if *s++; time.Duration(o.Result.Usage.WallMS)*time.Millisecond >= shortTime {
-		*s = 0
+	if s.seen++; time.Duration(o.Result.Usage.WallMS)*time.Millisecond >= s.below {
+		s.seen = 0
 	}
 }
 
-func (s streak) lasts() bool { return s >= shortInRow }
+func (s *streak) lasts() bool { return s.seen >= s.inRow }
+
+// ahead is how many lines may be made ready while others run.
+func (d *dispatch) ahead() int {
+	switch {
+	case !d.Overlap:
+		return 0
+	case d.short.lasts():
+		return d.turns.jobs
+	case d.brief.lasts():
+		return min(d.Idle, d.turns.jobs)
+	default:
+		return 0
+	}
+}
 
 // turns says which lines may start: those before which fewer than jobs lines have not ended their analyses yet. So at most
 // that many run at once, and the order of starts is as without preparation ahead.

@@ -53,7 +53,11 @@ func (g *gated) Do(ctx context.Context, line Line, _ <-chan request.StopSignal) 
 // they do not come.
 func TestRunMakesReadyAhead(t *testing.T) {
 	const jobs, lines = 2, 50
-	for wall, most := range map[int64]int{999: 2 * jobs, 1000: jobs} {
+	for _, c := range []struct {
+		wall       int64
+		idle, most int
+	}{{999, 0, 2 * jobs}, {1000, 0, jobs}, {1000, 1, jobs + 1}, {59_999, 9, 2 * jobs}, {60_000, 9, jobs}} {
+		wall, most := c.wall, c.most
 		g := &gated{t: t, lines: lines, wall: wall, crowd: func(line int) int {
 			if line > shortInRow+jobs {
 				return most
@@ -61,7 +65,7 @@ func TestRunMakesReadyAhead(t *testing.T) {
 			return 1
 		}}
 		g.changed = sync.NewCond(&g.mu)
-		b := Batch{Jobs: jobs, Overlap: true, Work: g}
+		b := Batch{Jobs: jobs, Overlap: true, Idle: c.idle, Work: g}
 		if s := b.Run(t.Context(), &few{last: lines}, nil); s.Complete != lines {
 			t.Errorf("%+v, want %d complete", s, lines)
 		}
@@ -72,7 +76,7 @@ func TestRunMakesReadyAhead(t *testing.T) {
 }
 
 func TestStreak(t *testing.T) {
-	var s streak
+	s := streak{below: time.Second, inRow: shortInRow}
 	short, long := Outcome{}, Outcome{Result: result.Result{Report: result.Report{Usage: result.Usage{WallMS: 1000}}}}
 	for i := range shortInRow {
 		if s.lasts() {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -68,6 +69,8 @@ type Batch struct {
 	// Overlap starts the next line when an analysis has ended. At most Jobs lines are between their analysis' end and their
 	// own; and as many are prepared while others run, where those are short (ahead.go).
 	Overlap bool
+	// Idle is how many analyses besides Jobs the machine has processors and memory for.
+	Idle int
 	// MaxFailures is how many lines may end other than complete before no more are started; 0 is no limit.
 	MaxFailures int
 	// Asked, where not nil, returns a number for each `scidex-oci stop` of this one run; each of them sends one signal.
@@ -122,7 +125,7 @@ func (b *Batch) Run(ctx context.Context, source Source, signals <-chan request.S
 	defer close(quit)
 	d := &dispatch{
 		Batch: b, ended: make(chan ending), vacated: make(chan *job), quit: quit, running: map[int]*job{},
-		turns: turns{jobs: max(b.Jobs, 1)},
+		turns: turns{jobs: max(b.Jobs, 1)}, short: streak{below: time.Second, inRow: shortInRow}, brief: streak{below: time.Minute, inRow: 1},
 	}
 	lines := feed(source, quit)
 	for {
@@ -180,7 +183,8 @@ type dispatch struct {
 	running  map[int]*job
 	vacant   int // of them, those that have vacated for the next
 	turns    turns
-	short    streak
+	short    streak // analyses below a second
+	brief    streak // below a minute
 	vacated  chan *job
 	ended    chan ending
 	quit     <-chan struct{}
@@ -208,11 +212,7 @@ func (d *dispatch) closed() bool { return d.read || d.summary.Signal != nil || d
 
 // full reports whether a line has to wait for others.
 func (d *dispatch) full() bool {
-	jobs := d.turns.jobs
-	ready := 0
-	if d.Overlap && d.short.lasts() {
-		ready = jobs
-	}
+	jobs, ready := d.turns.jobs, d.ahead()
 	return len(d.running)-d.vacant >= jobs+ready || len(d.running) >= 2*jobs+ready
 }
 
@@ -254,6 +254,7 @@ func (d *dispatch) finish(e ending) {
 	}
 	d.summary.Add(e.outcome)
 	d.short.add(e.outcome)
+	d.brief.add(e.outcome)
 	if e.outcome.bad() {
 		d.bad++
 	}

@@ -1,0 +1,17 @@
+package result
+
+// Start is how the analysis of a run that waited for its turn started.
+type Start struct {
+	// Kind is StartCold or StartReady.
+	Kind string `json:"kind"`
+	// Reason says why the start was cold.
+	Reason string `json:"reason,omitempty"`
+	// Modules are the packages that were imported before, with their versions; empty where a package has none.
+	Modules map[string]string `json:"modules,omitempty"`
+}
+
+// The kinds of a start.
+const (
+	StartCold  = "cold"  // as a run that does not wait
+	StartReady = "ready" // its modules were imported in its own container
+)

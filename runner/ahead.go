@@ -1,0 +1,24 @@
+package runner
+
+import (
+	"slices"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/preload"
+)
+
+// startAhead has the Python of a run that may wait for its turn started before, where nothing stands in the way.
+func (r *run) startAhead() {
+	p := r.task.Plan
+	if r.task.Request.Admit == nil || p.Inputs.Script == nil {
+		return
+	}
+	env, err := p.Environment()
+	why := preload.Obstacle(p.Analysis, p.Command, p.Inputs.Script.Inside, p.Inputs.Script.File, env)
+	if err != nil || why != "" { // the container's start says what is wrong with the environment
+		r.task.Report.Start = &result.Start{Kind: result.StartCold, Reason: why}
+		return
+	}
+	p.Extra.Ahead = preload.Variables(p.Analysis.Preload)
+	p.Tree.Files = append(slices.Clip(p.Tree.Files), preload.File())
+}

@@ -1,0 +1,221 @@
+package e2e
+
+import (
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// situation is how one run of a script ended and what it said.
+type situation struct {
+	start          string
+	ended          string
+	stdout, stderr string
+	outputs        map[string]string // digests by path
+}
+
+// coldSituations are those that start cold although they could be prepared: what they import says something.
+var coldSituations = map[string]string{
+	"prints_at_import":  "an import printed something",
+	"warning_at_import": "an import printed something",
+	"nothing":           "the script imports nothing",
+}
+
+// scripts are those of testdata/ready, one for each situation that a start ahead might change.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("testdata/ready/*.py")
+	if err != nil || len(found) < 40 {
+		t.Fatalf("%d scripts, %v", len(found), err)
+	}
+	for i, name := range found {
+		found[i] = strings.TrimSuffix(filepath.Base(name), ".py")
+	}
+	return found
+}
+
+// situations runs every script in a batch, with the fields of more, and returns how each ended.
+func (h *harness) situations(names []string, preload string, more manifest) map[string]situation {
+	h.t.Helper()
+	var lines []manifest
+	ids := map[string]string{}
+	for _, name := range names {
+		script, err := filepath.Abs("testdata/ready/" + name + ".py")
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		id := h.newID()
+		ids[id] = name
+		line := manifest{"id": id, "script": script, "args": []string{"one", "", "--three=3"}, "preload": preload}
+		maps.Copy(line, more)
+		lines = append(lines, line)
+	}
+	got, _ := h.batch(1, h.lines(lines...))
+	all := map[string]situation{}
+	for id, r := range got {
+		s := situation{
+			ended: strings.Join([]string{r.State, r.Reason, r.Message}, ", "), stdout: h.stdoutOf(r), stderr: h.stderrOf(r), outputs: map[string]string{},
+		}
+		if r.Start != nil {
+			s.start = strings.TrimSuffix(r.Start.Kind+": "+r.Start.Reason, ": ")
+		}
+		for _, out := range r.Outputs {
+			s.outputs[out.Path] = out.SHA256
+		}
+		all[ids[id]] = s
+	}
+	return all
+}
+
+// compareSituations checks that a prepared script does what one does that starts cold, byte for byte.
+func (h *harness) compareSituations(more manifest) {
+	h.t.Helper()
+	names := scripts(h.t)
+	cold, ready := h.situations(names, "none", more), h.situations(names, "auto", more)
+	for _, name := range names {
+		was, is := cold[name], ready[name]
+		want := "ready"
+		if why := coldSituations[name]; why != "" {
+			want = "cold: " + why
+		}
+		if was.start != "cold: --preload none" || is.start != want && !strings.Contains(is.start, "SyntaxError") {
+			h.t.Errorf("%s: the starts were %q and %q, want %q", name, was.start, is.start, want)
+		}
+		if was.ended != is.ended || was.stdout != is.stdout || was.stderr != is.stderr || !maps.Equal(was.outputs, is.outputs) {
+			h.t.Errorf("%s differs:\ncold:  %s\n%s\n%s\n%v\nready: %s\n%s\n%s\n%v", name,
+				was.ended, was.stdout, was.stderr, was.outputs, is.ended, is.stdout, is.stderr, is.outputs)
+		}
+	}
+}
+
+// TestReady compares scripts that were prepared with the same that start cold, on the host's Python.
+func TestReady(t *testing.T) {
+	newHarness(t).compareSituations(nil)
+}
+
+// TestReadyModules has modules named, and refuses what is none of the root filesystem.
+func TestReadyModules(t *testing.T) {
+	h := newHarness(t)
+	h.write("own/local_module.py", "print('imported')", 0o644)
+	h.write("shadow/random.py", "print('not the library')", 0o644)
+	script := h.write("own/says.py", "import sys\nimport local_module\nprint('numpy' in sys.modules, 'json' in sys.modules)\n", 0o644)
+	shadow := h.write("shadow/shadow.py", "import random\nimport numpy\n", 0o644)
+	for _, c := range []struct {
+		line         manifest
+		start, print string
+	}{
+		{manifest{"preload": "numpy,json"}, "ready", "True True\n"},
+		{manifest{"preload": "auto"}, "ready", "False False\n"},
+		{manifest{"preload": "no_such_module"}, "cold: no_such_module is not a package of the root filesystem or the runtime", "False False\n"},
+		{manifest{"env": map[string]string{"PYTHONPATH": "/data"}}, "cold: PYTHONPATH is set", "False False\n"},
+	} {
+		id := h.newID()
+		got, _ := h.batch(0, h.lines(c.line.and("id", id).and("script", script).and("project", filepath.Dir(script))))
+		r := got[id]
+		if r.Start == nil || strings.TrimSuffix(r.Start.Kind+": "+r.Start.Reason, ": ") != c.start {
+			t.Errorf("%v: start %+v, want %s", c.line, r.Start, c.start)
+		}
+		if said := h.stdoutOf(r); said != "imported\n"+c.print {
+			t.Errorf("%v: it said %q", c.line, said)
+		}
+	}
+	id := h.newID()
+	got, _ := h.batch(1, h.lines(manifest{"id": id, "script": shadow, "project": filepath.Dir(shadow)}))
+	if r := got[id]; r.Start == nil || !strings.Contains(r.Start.Reason, "is beside the script too") || h.stdoutOf(r) != "not the library\n" {
+		t.Errorf("%+v, %q", r.Start, h.stdoutOf(r))
+	}
+	bad := h.newID()
+	if out := h.do("run", "--id", bad, "--preload", "numpy, os", "--", "true"); out.code != 125 || !strings.Contains(out.stderr, "give auto, none or modules") {
+		t.Errorf("%d %s", out.code, out.stderr)
+	}
+}
+
+// moduleIn puts a module into an environment that scripts of a batch have as their runtime, and returns that.
+func (h *harness) moduleIn(text string) string {
+	h.t.Helper()
+	venv := h.venv("/usr/bin/python3", h.dir+"/venv")
+	site := h.tool(venv+"/bin/python3", "-c", "import site; print(site.getsitepackages()[-1])")
+	writeFile(h.t, site+"/strange.py", text, 0o644)
+	return venv
+}
+
+// TestReadyAnew has a module that leaves a process and ends the interpreter when it is imported ahead: the run starts anew, and
+// nothing of before is left.
+func TestReadyAnew(t *testing.T) {
+	h := newHarness(t)
+	venv := h.moduleIn(`
+import os
+if not os.path.exists("/tmp/ahead"):
+    open("/tmp/ahead", "w").close()
+    if os.fork() == 0:
+        os.setsid()
+        os.closerange(3, 100)  # what holds the note, is waited for
+        os.execvp("sleep", ["sleep", "1000"])
+    os._exit(0)
+`)
+	script := h.write("counts.py", `import strange
+import glob
+print([open(f).read() for f in glob.glob("/proc/[0-9]*/comm") if "sleep" in open(f).read()], "done")
+`, 0o644)
+	id := h.newID()
+	got, _ := h.batch(0, h.lines(manifest{"id": id, "script": script, "runtime": venv}))
+	r := got[id]
+	if r.Start == nil || r.Start.Reason != "the interpreter ended before it had imported the modules" || h.stdoutOf(r) != "[] done\n" {
+		t.Errorf("start %+v, it said %q", r.Start, h.stdoutOf(r))
+	}
+}
+
+// TestReadyStopped stops a batch while a script's import hangs: the run is canceled, and nothing of it is left.
+func TestReadyStopped(t *testing.T) {
+	h := newHarness(t)
+	venv := h.moduleIn("open('/work/importing', 'w').close()\nimport time\ntime.sleep(1000)\n")
+	script := h.write("hangs.py", "import strange\n", 0o644)
+	id := h.newID()
+	var stdout strings.Builder
+	cmd := h.command(theHost.bin, "batch", h.lines(manifest{"id": id, "script": script, "runtime": venv}))
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, hangTimeout, "the import begins", func() bool { return len(matches("/tmp/scidex-analysis-"+id+"/work/importing")) > 0 })
+	h.tell(cmd, unix.SIGTERM)
+	h.ended(cmd, 143)
+	r := h.results(stdout.String())[id]
+	if left := leftovers(id, h.root); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	if r.State != "canceled" || r.Message != "stopped by SIGTERM before anything was run" || r.StartedAt != nil {
+		t.Errorf("%s, %q, started at %v", r.State, r.Message, r.StartedAt)
+	}
+}
+
+// TestReadyOutOfMemory has imports that need more memory than the run may have: it ends as it does without a start ahead.
+func TestReadyOutOfMemory(t *testing.T) {
+	h := newHarness(t)
+	script := h.write("large.py", "import numpy\nimport pandas\n", 0o644)
+	ahead, cold := h.newID(), h.newID()
+	got, _ := h.batch(1, h.lines(
+		manifest{"id": ahead, "script": script, "memory": "24MiB"}, manifest{"id": cold, "script": script, "memory": "24MiB", "preload": "none"}))
+	if a, c := got[ahead], got[cold]; a.State != "failed" || a.Reason != c.Reason || a.ExitCode != c.ExitCode || a.Start == nil || a.Start.Kind != "cold" {
+		t.Errorf("%s, %s, %d; cold %s, %s, %d; %+v", a.State, a.Reason, a.ExitCode, c.State, c.Reason, c.ExitCode, a.Start)
+	}
+}
+
+// TestReadyWithAProcess has a module that leaves a process, which holds all descriptors: the script goes on beside it.
+func TestReadyWithAProcess(t *testing.T) {
+	h := newHarness(t)
+	venv := h.moduleIn(`
+import os
+if os.fork() == 0:
+    os.execvp("sleep", ["sleep", "1000"])
+`)
+	script := h.write("goes.py", "import strange\nprint('goes on')\n", 0o644)
+	id := h.newID()
+	got, _ := h.batch(0, h.lines(manifest{"id": id, "script": script, "runtime": venv}))
+	if r := got[id]; r.Start == nil || r.Start.Kind != "ready" || h.stdoutOf(r) != "goes on\n" {
+		t.Errorf("start %+v, it said %q", r.Start, h.stdoutOf(r))
+	}
+}

@@ -1,0 +1,3 @@
+import ctypes
+import os
+os.abort()

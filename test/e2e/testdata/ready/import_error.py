@@ -1,0 +1,2 @@
+import json
+import no_such_module_anywhere

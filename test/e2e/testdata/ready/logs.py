@@ -1,0 +1,5 @@
+import logging
+logging.warning("before a configuration")
+logging.basicConfig(level=logging.INFO)
+logging.info("after")
+print(logging.root.handlers, logging.getLogger("matplotlib").handlers)

@@ -1,0 +1,2 @@
+import this
+print("after", this.__name__)

@@ -1,0 +1,4 @@
+import os
+out = open("unclosed.txt", "w")
+out.write("written without a close")
+print(os.listdir("."))

@@ -1,0 +1,2 @@
+import imp
+print(imp.__name__)

@@ -1,0 +1,4 @@
+import warnings
+warnings.simplefilter("ignore")
+import imp
+print(imp.__name__, warnings.filters[0])
