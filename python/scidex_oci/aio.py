@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Callable, Optional, Sequence
 
-from .manifest import Manifest
+from .manifest import Manifest, check_names
 from .result import Result
-from .running import finish, start, with_script
+from .running import OPTIONS, finish, start, with_script
 from .tool import Call, OnOutput, Tool
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ async def run(script: Optional[StrPath] = None, /, *, check: bool = False, again
     A task that is canceled asks the analysis to end (SIGTERM), waits until its outputs are committed, and is canceled then;
     canceled again meanwhile, the analysis is killed. The catalog has the result: give an ``id`` to find it by.
     """
+    check_names(fields, "arun()", OPTIONS)
     tool, loop = tool or Tool(), asyncio.get_running_loop()
     listener = _Listener(loop, on_output)
     call = start(tool, with_script(script, fields), again=again, overwrite=overwrite, flags=flags, on_output=listener.hear)

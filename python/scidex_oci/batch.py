@@ -9,7 +9,7 @@ import signal
 import threading
 from typing import TYPE_CHECKING, Any, Deque, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
-from .manifest import encode
+from .manifest import check_names, encode
 from .result import Result, Status
 from .tool import Tool
 
@@ -28,7 +28,8 @@ class Batch:
 
     ``manifests`` is an iterable of manifest fields, read as results come and in another thread, so that it may be endless or
     depend on results; or the path of a file of JSON lines, which is looked at whole before the first start. ``flags`` are
-    further flags of ``scidex-oci batch``, defaults for all lines among them. A line that is refused has a result too.
+    further flags of ``scidex-oci batch``, defaults for all lines among them. A line that scidex-oci refuses has a result too; one
+    that cannot be a request, such as one with an unknown field, is a TypeError or ValueError: of a list at once, else it ends the batch.
 
     Leaving the ``with`` early, by an exception, by Ctrl-C or otherwise, and ``stop`` end the batch: nothing more is started, and what runs is
     ended with its grace and committed; ``resume`` runs the rest. Raises CommandError, at the end of the results,
@@ -52,7 +53,9 @@ class Batch:
         if isinstance(manifests, (str, os.PathLike)):
             self._call = self.tool.start(*words, "--", os.fspath(manifests), stdout=self._take)
         else:
-            lines = (encode(fields) for fields in manifests)
+            lines = _encoded(manifests)
+            if isinstance(manifests, (list, tuple)):
+                lines = iter(list(lines))  # a mistake is found before anything starts
             self._call = self.tool.start(*words, "--", "-", stdin=lines, stdout=self._take)
         self._call.process.ends_with_main = True
         self._call.process.when_done(self._wake)
@@ -120,3 +123,9 @@ class Batch:
         explained = self._stopped or process.returncode == 1 or (process.returncode == 125 and self._troubled)
         if process.error is not None or not explained:
             self._call.check()
+
+
+def _encoded(manifests: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    for number, fields in enumerate(manifests, 1):
+        check_names(fields, f"line {number} of Batch")
+        yield encode(fields)

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional
 
 from .errors import CommandError, error_of
-from .manifest import mapping
+from .manifest import check_names
 from .result import Result, Status
 from .running import start
 from .tool import RunLogs, Tool
@@ -27,6 +27,7 @@ class Executor:
     """
 
     def __init__(self, tool: Optional[Tool] = None, *, lock: Optional[StrPath] = None, **defaults: Any) -> None:
+        check_names(defaults, "Executor()", ("tool", "lock"))
         self.tool = tool or Tool()
         self.defaults = defaults
         # Commands that start a run inherit the descriptor, and with it the lock; runs do not.
@@ -51,7 +52,8 @@ class Executor:
         has the state of the first. The run id is ``ID@ATTEMPT``. An analysis that could not start, because there is no such
         command, has one too; what scidex-oci refuses or fails at is raised: RequestError, AnalysisError.
         """
-        call = start(self.tool, {**self.defaults, **mapping(spec)}, flags=["--detach"], pass_fds=self._lock)
+        check_names(spec, "run_analysis()")
+        call = start(self.tool, {**self.defaults, **spec}, flags=["--detach"], pass_fds=self._lock)
         call.wait()
         result = self.tool.outcome(call)
         error = None if result.attempt and result.state is not Status.ERROR else error_of(result)

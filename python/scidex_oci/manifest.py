@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import os
+import shlex
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Sequence, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Collection, Dict, List, Mapping, Sequence, TypedDict, Union
 
 if TYPE_CHECKING:
     from .tool import StrPath
@@ -69,16 +71,37 @@ def mapping(fields: Any) -> Mapping[str, Any]:
     return fields
 
 
+def check_names(fields: Any, where: str, options: Collection[str] = ()) -> None:
+    """Raises TypeError for a name that no field has; ``where`` also takes ``options``."""
+    known = [*Manifest.__annotations__, *options]
+    for name in mapping(fields):
+        if name in known:
+            continue
+        close = difflib.get_close_matches(str(name), known, 1)
+        advice = f'did you mean "{close[0]}"?' if close else "help(scidex_oci.Manifest) lists them"
+        raise TypeError(f'{where} has no field "{name}"; {advice}')
+
+
+_LISTS = ("command", "args", "secrets", "inputs", "outputs", "exclude")
+
+
 def _field(name: str, value: Any) -> Any:
+    if name in _LISTS and isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{name}: must be a list, such as {json.dumps(_words(name, os.fspath(value)))}, not {value!r}")
+    return _plain(name, value)
+
+
+def _words(name: str, text: str) -> List[str]:
+    """The list that was probably meant by a text."""
     try:
-        return _plain(value)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: {error}") from None
+        return shlex.split(text) if name in ("command", "args") else [text]
+    except ValueError:  # a quotation that does not end
+        return [text]
 
 
-def _plain(value: Any) -> Any:
+def _plain(name: str, value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"a manifest cannot hold the number {value}")
+        raise ValueError(f"{name}: a manifest cannot hold the number {value}")
     if isinstance(value, (str, int, float)):
         return value
     if isinstance(value, os.PathLike):
@@ -86,8 +109,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, Mapping):
-        plain: Dict[str, Any] = {name: _plain(item) for name, item in value.items()}
+        plain: Dict[str, Any] = {key: _plain(f'{name}["{key}"]', item) for key, item in value.items()}
         return plain
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        return [_plain(item) for item in value]
-    raise TypeError(f"a manifest cannot hold {value!r} ({type(value).__name__}); give text, a path, a number, a list or a mapping")
+        return [_plain(f"{name}[{i}]", item) for i, item in enumerate(value)]
+    raise TypeError(f"{name}: a manifest cannot hold {value!r} ({type(value).__name__}); give text, a path, a number, a list or a mapping")

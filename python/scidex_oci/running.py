@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence
 
 from .errors import Interrupted, error_of
-from .manifest import Manifest, encode
+from .manifest import Manifest, check_names, encode
 from .result import Result
 from .tool import Call, OnOutput, Tool
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .tool import StrPath
+
+
+OPTIONS = ("check", "again", "overwrite", "flags", "on_output", "tool")  # keywords of run that are no fields
 
 
 def run(script: Optional[StrPath] = None, /, *, check: bool = False, again: Optional[str] = None, overwrite: bool = False,
@@ -30,9 +33,10 @@ def run(script: Optional[StrPath] = None, /, *, check: bool = False, again: Opti
 
     Ctrl-C asks the analysis to end, waits for its end and raises Interrupted with the result; a second one kills
     it. Raises NotInstalled, CommandError where scidex-oci itself was killed, and TypeError and ValueError for what is no
-    request.
+    request, such as a keyword that is no field.
     """
     tool = tool or Tool()
+    check_names(fields, "run()", OPTIONS)
     call = start(tool, with_script(script, fields), again=again, overwrite=overwrite, flags=flags, on_output=on_output)
     try:
         call.wait()

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
 
 from .errors import ScidexError
+from .manifest import check_names
 from .result import Result
 from .running import run
 from .tool import OnOutput, Tool
@@ -76,6 +77,7 @@ def run_python_script(analysis_id: str, script: StrPath, timeout_seconds: Union[
     The directory is made if there is none, and stays until ``cleanup_analysis_temp_dir``. The result's
     ``completion_notes`` say why a run ended. ``fields`` are further fields of the manifest.
     """
+    check_names(fields, "run_python_script()", ("timeout_seconds", "check", "on_output", "tool"))
     directory = os.fspath(create_analysis_temp_dir(analysis_id))
     fields.update(id=analysis_id, script=script, timeout=timeout_seconds, stage=directory, export=directory)
     return run(check=check, overwrite=True, on_output=on_output, tool=tool, **fields)

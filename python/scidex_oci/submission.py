@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
 
 from .errors import CommandError
-from .manifest import Manifest, encode
+from .manifest import Manifest, check_names, encode
 from .result import Result, Status
 from .running import finish
 from .tool import Tool
@@ -111,9 +111,7 @@ _PATHS = ("script", "data", "docs", "project", "stage")
 
 def _request(fields: Mapping[str, Any]) -> Dict[str, Any]:
     """The manifest as the queue takes it: each field of its one type, with absolute paths and an id."""
-    unknown = sorted(set(fields) - set(Manifest.__annotations__))
-    if unknown:
-        raise ValueError(f"a manifest has no field {', '.join(unknown)}")
+    check_names(fields, "enqueue()", ("retries",))
     if fields.get("export") is not None:
         raise ValueError("a worker exports nothing: take the outputs from the result, or by Result.export")
     request: Dict[str, Any] = json.loads(encode(fields))

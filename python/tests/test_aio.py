@@ -23,6 +23,10 @@ class AioTest(Case):
         with self.assertRaises(AnalysisFailed):
             asyncio.run(scidex_oci.arun(command=["false"], tool=self.tool, check=True))
 
+    def test_unknown_keyword(self) -> None:
+        with self.assertRaisesRegex(TypeError, r'arun\(\) has no field "chek"; did you mean "check"'):
+            asyncio.run(scidex_oci.arun(command=["false"], tool=self.tool, chek=True))  # type: ignore[call-arg]
+
     def test_cancellation_keeps_what_was_made(self) -> None:
         async def main() -> None:
             ready = asyncio.Event()

@@ -15,7 +15,7 @@ class BatchTest(Case):
     def test_results(self) -> None:
         before = descriptors()
         lines: List[Dict[str, Any]] = [{"id": f"b{i}", "command": ["sh", "-c", f"echo {i} >f; exit {i % 2}"]} for i in range(6)]
-        with self.batch(lines + [{"id": "b6", "bogus": 1}], jobs=2) as batch:
+        with self.batch(lines + [{"id": "b6", "memory": "much"}], jobs=2) as batch:
             ended = {r.id or "refused": r for r in batch}
         self.assertEqual({name: r.exit_code for name, r in ended.items()},
                          {"b0": 0, "b1": 1, "b2": 0, "b3": 1, "b4": 0, "b5": 1, "refused": 125})
@@ -25,9 +25,16 @@ class BatchTest(Case):
             self.assertEqual(sorted(r.run_id for r in batch), [f"b{i}@1" for i in range(6)])
 
     def test_lines_that_are_refused(self) -> None:
-        lines: List[Any] = [{"command": ["true"]}, {"command": ["true"], "bogus": 1}]
+        lines: List[Any] = [{"command": ["true"]}, {"command": ["true"], "memory": "much"}]
         with self.batch(lines) as batch:
-            self.assertEqual([(r.line, r.message) for r in batch if not r.ok], [(2, 'unknown field "bogus"')])
+            refused = [r for r in batch if not r.ok]
+        self.assertEqual([r.line for r in refused], [2])
+        self.assertRegex(refused[0].message, r'\Amemory: "much"')
+        lines[1] = {"comand": ["true"]}
+        with self.assertRaisesRegex(TypeError, 'line 2 of Batch has no field "comand"; did you mean "command"'):
+            self.batch(lines)  # before anything starts
+        with self.assertRaisesRegex(TypeError, "line 2 of Batch"):
+            list(self.batch(iter(lines)))
         with self.assertRaisesRegex(TypeError, "mapping of manifest fields, .*, not 'fit.py'"):
             list(self.batch(["fit.py"]))
 

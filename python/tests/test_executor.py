@@ -45,8 +45,12 @@ class ExecutorTest(Case):
         self.assertEqual(self.executor.kill(run_id), "failed")
 
     def test_refused_and_unknown(self) -> None:
-        with self.assertRaisesRegex(RequestError, "bogus"):
-            self.executor.run_analysis({"id": "b", "command": ["true"], "bogus": 1})
+        with self.assertRaisesRegex(RequestError, "much"):
+            self.executor.run_analysis({"id": "b", "command": ["true"], "memory": "much"})
+        with self.assertRaisesRegex(TypeError, 'run_analysis.* no field "memroy"; did you mean "memory"'):
+            self.executor.run_analysis({"id": "b", "command": ["true"], "memroy": 1})
+        with self.assertRaisesRegex(TypeError, 'Executor.* no field "lok"; did you mean "lock"'):
+            Executor(self.tool, lok="file")
         self.assertTrue(issubclass(RequestError, AnalysisError))
         for ask in (self.executor.check_status, self.executor.kill, self.executor.get_logs):
             with self.assertRaises(NotFound):

@@ -1,6 +1,7 @@
 """run, against the real scidex-oci."""
 
 import dataclasses
+import inspect
 import json
 import os
 import signal
@@ -8,10 +9,11 @@ import threading
 import unittest
 from datetime import timedelta
 from pathlib import PurePath
-from typing import List
+from typing import Any, List
 
 import scidex_oci
 from scidex_oci import (AnalysisFailed, CommandError, NotFound, NotInstalled, RequestError, Result, Status, Tool)
+from scidex_oci.running import OPTIONS
 
 from .support import PATIENT, STUBBORN, Case, children, descriptors, only_thread
 from .test_result import unknown
@@ -61,10 +63,10 @@ class RunTest(Case):
             self.run_("nosuch", id="three", check=True)
 
     def test_refused(self) -> None:
-        r = self.run_("true", bogus=1)
+        r = self.run_("true", memory="much")
         self.assertEqual((r.state, r.reason, r.attempt), (Status.ERROR, "request", 0))
-        with self.assertRaisesRegex(RequestError, "unknown field \"bogus\""):
-            self.run_("true", bogus=1, check=True)
+        with self.assertRaisesRegex(RequestError, 'memory: "much" is no'):
+            self.run_("true", memory="much", check=True)
         with self.assertRaisesRegex(ValueError, "was refused"):
             r.read("a")
         with self.assertRaisesRegex(TypeError, "cannot hold"):
@@ -91,8 +93,8 @@ class RunTest(Case):
         (self.dir / "data").mkdir()
         self.assertTrue(self.run_("true", data=self.dir / "data", memory=1e9).ok)
         for fields, message in (({"timeout": "5 minutes"}, 'timeout: "5 minutes" is no'), ({"memory": "lots"}, 'memory: "lots" is no'),
-                                ({"data": ["a"]}, "data: must be text, not a list"), ({"inputs": "a"}, "inputs: must be a list"),
-                                ({"labels": ["a"]}, "labels: must be a mapping"), ({"bogus": 1}, 'unknown field "bogus"')):
+                                ({"data": ["a"]}, "data: must be text, not a list"),
+                                ({"labels": ["a"]}, "labels: must be a mapping")):
             with self.subTest(fields), self.assertRaises(RequestError) as raised:
                 self.run_("true", check=True, **fields)
             self.assertRegex(str(raised.exception), f"\\A{message}")
@@ -105,6 +107,28 @@ class RunTest(Case):
                                  ({"flags": "--ids=range"}, r"such as \['--ids=range'\]"), ({"on_output": 1}, "on_output is a function")):
             with self.subTest(options), self.assertRaisesRegex(TypeError, message):
                 scidex_oci.run(command=["true"], **{"tool": self.tool, **options})  # type: ignore[arg-type]
+
+    def test_unknown_keywords(self) -> None:
+        run: Any = scidex_oci.run
+        for keyword, advice in (("chek", 'did you mean "check"'), ("memroy", 'did you mean "memory"'), ("zzz", "help")):
+            with self.assertRaisesRegex(TypeError, rf'\Arun\(\) has no field "{keyword}"; {advice}'):
+                run(command=["false"], tool=self.tool, **{keyword: 1})
+        with self.assertRaisesRegex(TypeError, 'run_python_script.* "timeout_second"; did you mean "timeout_seconds"'):
+            scidex_oci.run_python_script("a", "fit.py", timeout_second=1, tool=self.tool)
+        options = [p.name for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        self.assertEqual(list(OPTIONS), options)
+
+    def test_text_in_place_of_a_list(self) -> None:
+        for field, value, advice in (("command", "echo 'h i'", '["echo", "h i"]'), ("args", "1 2", '["1", "2"]'), ("args", "'", '["\'"]'),
+                                     ("outputs", "*.csv", '["*.csv"]'), ("inputs", PurePath("a b"), '["a b"]')):
+            with self.subTest(value), self.assertRaises(TypeError) as raised:
+                scidex_oci.run(**{"command": ["true"], "tool": self.tool, field: value})  # type: ignore[arg-type]
+            self.assertIn(f"{field}: must be a list, such as {advice}, not ", str(raised.exception))
+
+    def test_none_at_depth(self) -> None:
+        for fields, where in (({"env": {"A": "", "X": None}}, r'env\["X"\]'), ({"args": ["a", None]}, r"args\[1\]")):
+            with self.subTest(where), self.assertRaisesRegex(TypeError, rf"\A{where}: a manifest cannot hold None"):
+                self.run_("true", **fields)
 
     def test_again(self) -> None:
         self.run_("sh", "-c", "exit 4", id="three")

@@ -155,8 +155,8 @@ class RequestTest(unittest.TestCase):
 
     def test_refused(self) -> None:
         fields: List[Tuple[Dict[str, Any], str]] = [
-            ({"memroy": "1GiB"}, "no field memroy"), ({"export": "/out"}, "exports nothing"), ({"runtime": "science"}, "config file"),
-            ({"labels": ["a"]}, "not a mapping"), ({"command": "true"}, "not a list"), ({"script": ["a.py"]}, "not text"),
+            ({"memroy": "1GiB"}, "enqueue.* no field \"memroy\"; did you mean \"memory\""), ({"export": "/out"}, "exports nothing"), ({"runtime": "science"}, "config file"),
+            ({"labels": ["a"]}, "not a mapping"), ({"command": "true"}, "command: must be a list"), ({"script": ["a.py"]}, "not text"),
             ({"env": {"A": object()}}, "cannot hold"),
         ]
         for request, why in fields:
