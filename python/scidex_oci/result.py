@@ -332,9 +332,13 @@ class Result:
         """One line; the whole is in ``raw``."""
         end = f"{self.state} ({self.reason})" if self.reason else str(self.state)
         if not self.attempt:
-            return f"<Result {self.id or 'without a run'}: {end}>"
+            return f"<Result {self.id or 'without a run'}: {end}: {_cut(self.message)}>"
         outputs = "1 output" if self.outputs_total == 1 else f"{self.outputs_total} outputs"
         return f"<Result {self.run_id}: {end}, {outputs}, {self.usage.wall_ms / 1000:g} s>"
+
+    def __bool__(self) -> bool:
+        """As ``ok``. Compare with None where a result may be missing."""
+        return self.ok
 
     @property
     def run_id(self) -> str:
@@ -400,6 +404,12 @@ class Result:
         if not self.attempt:
             raise ValueError(f"this run was refused and has neither outputs nor logs: {self.message}")
         return self.tool
+
+
+def _cut(text: str) -> str:
+    """At most 100 characters, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= 100 else line[:97] + "..."
 
 
 def _sentence(text: str) -> str:

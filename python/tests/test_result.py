@@ -43,8 +43,14 @@ class ResultTest(unittest.TestCase):
         self.assertEqual(repr(Result.from_json({**RAW, "reason": "", "state": "running", "outputs_total": 1})),
                          "<Result a@2: running, 1 output, 1.5 s>")
         refused = Result.from_json({"state": "error", "reason": "request", "message": "-:1: unknown field"})
-        self.assertEqual(repr(refused), "<Result without a run: error (request)>")
-        self.assertEqual(repr(RequestError(refused)), "RequestError(<Result without a run: error (request)>)")
+        self.assertEqual(repr(refused), "<Result without a run: error (request): unknown field>")
+        self.assertEqual(repr(RequestError(refused)), "RequestError(<Result without a run: error (request): unknown field>)")
+        long = Result.from_json({"id": "a", "state": "error", "reason": "request", "message": "a\n b " + "x" * 200})
+        self.assertEqual(repr(long), f"<Result a: error (request): a b {'x' * 93}...>")
+
+    def test_truth(self) -> None:
+        self.assertEqual([bool(Result.from_json({"state": state})) for state in ("complete", "failed", "error", "running")],
+                         [True, False, False, False])
 
     def test_a_position_in_standard_input_is_left_out(self) -> None:
         for message in ("-:1: memory: no", "standard input:12: memory: no", "memory: no"):
