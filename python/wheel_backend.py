@@ -4,13 +4,14 @@ environment has no setuptools from Python 3.12 on, and before that none that can
 import base64
 import hashlib
 import io
+import re
 import tarfile
 import zipfile
 from pathlib import Path
 from typing import Dict, Optional
 
-VERSION = "0.1.0"
 HERE = Path(__file__).parent
+VERSION = re.findall(r'^__version__ = "(.+)"$', (HERE / "scidex_oci/__init__.py").read_text(encoding="utf-8"), re.MULTILINE)[0]
 STEM = f"scidex_oci-{VERSION}"
 METADATA = f"""\
 Metadata-Version: 2.1

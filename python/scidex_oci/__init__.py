@@ -4,12 +4,14 @@
     print(result.completion_notes)
 """
 
+__version__ = "0.1.0"
+
 from .batch import Batch
 from .errors import (AnalysisCanceled, AnalysisError, AnalysisFailed, CommandError, Interrupted, NotFound, NotInstalled,
                      RequestError, ResultError, ScidexError)
 from .executor import Executor
 from .manifest import Manifest
-from .result import Hint, Result, Status
+from .result import Hint, Output, Result, Status
 from .running import run
 from .staging import StagingError, cleanup_analysis_temp_dir, create_analysis_temp_dir, run_python_script
 from .submission import enqueue, wait
@@ -18,7 +20,7 @@ from .aio import run as arun
 
 __all__ = [
     "AnalysisCanceled", "AnalysisError", "AnalysisFailed", "Batch", "CommandError", "Executor", "Hint", "Interrupted", "Manifest",
-    "NotFound", "NotInstalled", "RequestError", "Result", "ResultError", "RunLogs", "ScidexError", "StagingError", "Status",
-    "Tool", "arun", "cleanup_analysis_temp_dir", "create_analysis_temp_dir", "enqueue", "run", "run_python_script",
+    "NotFound", "NotInstalled", "Output", "RequestError", "Result", "ResultError", "RunLogs", "ScidexError", "StagingError",
+    "Status", "Tool", "arun", "cleanup_analysis_temp_dir", "create_analysis_temp_dir", "enqueue", "run", "run_python_script",
     "wait",
 ]

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Type, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Dict, Iterator, List, Mapping, Optional, Type, TypeVar
 
 if TYPE_CHECKING:
     from .tool import StrPath, Tool
@@ -247,11 +247,18 @@ class Output:
     media_type: str = ""
     mode: str = ""
     partial: bool = False  # open for writing when the run was ended, or that could not be known
+    _result: ClassVar[Optional[Result]] = None  # whose it is; no field, so that asdict does not go round in a circle
 
     @property
     def name(self) -> bytes:
         """The path as the bytes that it is."""
         return _exact(self.path, self.path_b64)
+
+    def read(self) -> bytes:
+        """What it holds."""
+        if self._result is None:
+            raise ValueError(f"this output belongs to no result that could be asked; read it by result.read({self.path!r})")
+        return self._result.read(os.fsdecode(self.name))
 
 
 @dataclass(frozen=True)
@@ -326,7 +333,10 @@ class Result:
         values.update(state=Status(raw.get("state")), raw=dict(raw), tool=tool)
         if not values.get("attempt"):
             values["message"] = _POSITION.sub("", values.get("message", ""))
-        return cls(**values)
+        result = cls(**values)
+        for output in result.outputs:
+            _belongs(output, result)
+        return result
 
     def __repr__(self) -> str:
         """One line; the whole is in ``raw``."""
@@ -388,7 +398,7 @@ class Result:
             return
         for entry in self._tool().lines("outputs", "ls", "--json", "--", self.run_id):
             if entry.get("verdict") == "output":
-                yield Output(**_values(Output, entry))
+                yield _belongs(Output(**_values(Output, entry)), self)
 
     def stdout(self) -> bytes:
         """What is kept of the analysis' standard output."""
@@ -404,6 +414,11 @@ class Result:
         if not self.attempt:
             raise ValueError(f"this run was refused and has neither outputs nor logs: {self.message}")
         return self.tool
+
+
+def _belongs(output: Output, result: Result) -> Output:
+    object.__setattr__(output, "_result", result)  # it is frozen
+    return output
 
 
 def _cut(text: str) -> str:

@@ -49,7 +49,7 @@ class InstallTest(unittest.TestCase):
                 self.python("-m", "pip", "install", "--quiet", "--no-index", "--target", str(to), "--upgrade", what)
                 code = ("import sys; sys.path.insert(0, 'site'); import scidex_oci, importlib.metadata as m;"
                         "print(scidex_oci.__file__, m.version('scidex-oci'), all(f.locate().exists() for f in m.files('scidex-oci')))")
-                self.assertEqual(self.python("-c", code).split(), [str(to / "scidex_oci/__init__.py"), "0.1.0", "True"])
+                self.assertEqual(self.python("-c", code).split(), [str(to / "scidex_oci/__init__.py"), scidex_oci.__version__, "True"])
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 """Results as they are read, without running anything."""
 
+import copy
 import json
+import pickle
 import unittest
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Dict
 
-from scidex_oci import (AnalysisCanceled, AnalysisError, AnalysisFailed, Manifest, RequestError, Result, Status)
+from scidex_oci import (AnalysisCanceled, AnalysisError, AnalysisFailed, Manifest, Output, RequestError, Result, Status)
 from scidex_oci.errors import error_of
 
 SCHEMAS = Path(__file__).parent.parent.parent / "docs/schema"
@@ -84,6 +86,16 @@ class ResultTest(unittest.TestCase):
     def test_no_tool(self) -> None:
         with self.assertRaisesRegex(ValueError, "not made by a scidex-oci"):
             Result.from_json(RAW).read("a.csv")
+        with self.assertRaisesRegex(ValueError, "not made by a scidex-oci"):
+            Result.from_json(RAW).outputs[0].read()
+        with self.assertRaisesRegex(ValueError, "belongs to no result"):
+            Output(path="a.csv").read()
+
+    def test_copies(self) -> None:
+        r = Result.from_json(RAW)
+        self.assertEqual(asdict(r)["outputs"][0]["path"], "a.csv")
+        for same in (pickle.loads(pickle.dumps(r)), copy.deepcopy(r)):
+            self.assertEqual((same, same.outputs[0]._result), (r, same))
 
 
 class SchemaTest(unittest.TestCase):

@@ -32,6 +32,7 @@ class RunTest(Case):
         self.assertEqual({e.path: e.reason for e in r.rejected}, {"f": "fifo", "link": "symlink"})
         self.assertEqual(r.read("a.txt"), b"12")
         self.assertEqual(r.read(os.fsdecode(b"b\xff")), b"x")
+        self.assertEqual(sorted(o.read() for o in r.outputs), [b"12", b"x"])
         self.assertEqual(list(r.all_outputs()), r.outputs)
         self.assertEqual(self.tool.show("one").outputs, r.outputs)
 
@@ -53,6 +54,7 @@ class RunTest(Case):
         r = self.run_("sh", "-c", "touch a b c; mkfifo d")
         cut = dataclasses.replace(r, outputs=r.outputs[:1], listing_truncated=True)
         self.assertEqual(list(cut.all_outputs()), r.outputs)
+        self.assertEqual([o.read() for o in cut.all_outputs()], [b""] * 3)
 
     def test_failed(self) -> None:
         self.assertEqual(self.run_("sh", "-c", "exit 3").exit_code, 3)
