@@ -91,9 +91,10 @@ class Executor:
         """The result of a run, as far as it has come. Raises NotFound."""
         return self.tool.show(run_id)
 
-    def wait(self, run_id: str) -> Result:
-        """The result of a run, once it has ended. Raises CommandError where its scidex-oci was killed: see recover."""
-        return self.tool.show(run_id, wait=True)
+    def wait(self, run_id: str, timeout: Optional[float] = None) -> Result:
+        """The result of a run, once it has ended. Raises TimeoutError after ``timeout`` seconds, while the run goes on, and
+        CommandError where its scidex-oci was killed: see recover."""
+        return self.tool.show(run_id, wait=True, timeout=timeout)
 
     def recover(self) -> None:
         """Records the end of runs whose scidex-oci was killed, as after a crash of the host, and harvests what they left."""

@@ -71,21 +71,24 @@ def _execute(cursor: Any, parameters: Any) -> None:
         raise TypeError("an asynchronous connection is not taken; call scidex_oci.submit(request) by SQL, or enqueue in a thread")
 
 
-def wait(run_id: str, *, check: bool = False, tool: Optional[Tool] = None) -> Result:
+def wait(run_id: str, *, check: bool = False, timeout: Optional[float] = None, tool: Optional[Tool] = None) -> Result:
     """The result of an analysis, once it has ended: also of one that is queued, wherever a worker runs it.
 
     ``ID`` is the analysis with all its attempts, ``ID@ATTEMPT`` one of them. With ``check``, a result that is not complete is
-    raised, as by ``run``. Raises NotFound.
+    raised, as by ``run``. Raises NotFound, and TimeoutError after ``timeout`` seconds, while the analysis goes on.
     """
     tool = tool or Tool()
+    until = None if timeout is None else time.monotonic() + timeout
     while True:
-        result = tool.show(run_id, wait=True)
+        result = tool.show(run_id, wait=True, timeout=None if until is None else max(0.0, until - time.monotonic()))
         if run_id == result.run_id or result.state not in (Status.ERROR, Status.LOST, Status.CANCELED):
             break
         through = _through(result.id, tool)  # before the look: what the queue has made of it is there then
         if tool.show(run_id).run_id == result.run_id:
             if through:
                 break
+            if until is not None and time.monotonic() > until:
+                raise TimeoutError(f"{run_id} has not ended in time, and its next attempt is still to come")
             time.sleep(_PAUSE)  # the job comes again, and the next attempt with it
     return finish(result, check)
 

@@ -79,14 +79,20 @@ class Tool:
         for line in self.call(*words).splitlines():
             yield json.loads(line)
 
-    def show(self, run_id: str, wait: bool = False) -> Result:
-        """The result of a run, as far as it has come; with ``wait``, once it has ended.
+    def show(self, run_id: str, wait: bool = False, timeout: Optional[float] = None) -> Result:
+        """The result of a run, as far as it has come; with ``wait``, once it has ended, or TimeoutError after so many seconds.
 
         ``run_id`` is ``ID``, for its last attempt, or ``ID@ATTEMPT``; the beginnings of ids, which the command line
         takes, are not enough here. Raises NotFound.
         """
         call = self.start("show", "--json", *(["--wait"] if wait else []), "--", run_id)
-        call.wait()
+        try:
+            call.wait(timeout)
+        except TimeoutError:
+            result = self.show(run_id)  # it may have ended long ago
+            if result.state.final:
+                return result
+            raise TimeoutError(f"{run_id} has not ended in time, and goes on") from None
         call.check()
         result = call.result()
         if run_id not in (result.id, result.run_id):
@@ -136,8 +142,8 @@ class Call:
         if self._on_output is not None and text:
             self._on_output(text)
 
-    def wait(self) -> None:
-        """Waits for the end. What is raised meanwhile, KeyboardInterrupt above all, ends the command first."""
+    def wait(self, timeout: Optional[float] = None) -> None:
+        """Waits for the end. What is raised meanwhile, KeyboardInterrupt above all, or TimeoutError, ends the command first."""
         raised: Optional[BaseException] = None
         heard = passed_on = 0
         while True:
@@ -145,7 +151,8 @@ class Call:
                 while passed_on < heard:
                     self.process.signal(signal.SIGINT)
                     passed_on += 1
-                self.process.wait()
+                if not self.process.wait(None if raised else timeout):
+                    raise TimeoutError
                 break
             except BaseException as error:  # pylint: disable=broad-except # it is raised after the end
                 raised, heard = raised or error, heard + 1

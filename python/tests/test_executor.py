@@ -1,11 +1,13 @@
 """Executor, against the real scidex-oci."""
 
+import functools
 import threading
-from typing import List
+from typing import Callable, List
 
-from scidex_oci import AnalysisError, Executor, NotFound, RequestError, RunLogs, Status
+import scidex_oci
+from scidex_oci import AnalysisError, Executor, NotFound, RequestError, Result, RunLogs, Status
 
-from .support import PATIENT, STUBBORN, Case
+from .support import PATIENT, STUBBORN, Case, children
 
 
 class ExecutorTest(Case):
@@ -33,6 +35,21 @@ class ExecutorTest(Case):
         self.assertEqual(self.executor.run_analysis({"id": "a", "command": ["true"]}), "a@2")
         self.assertTrue(self.executor.wait("a").ok)
         self.assertEqual(self.executor.check_status("a@1"), "canceled")
+
+    def test_wait_for_a_time(self) -> None:
+        run_id = self.executor.run_analysis({"id": "a", "command": STUBBORN})
+        waits: List[Callable[..., Result]] = [self.executor.wait, functools.partial(scidex_oci.wait, tool=self.tool)]
+        for wait in waits:
+            for timeout in (0, 0.3):
+                with self.subTest(timeout), self.assertRaisesRegex(TimeoutError, r"\Aa@1 has not ended in time, and goes on\Z"):
+                    wait(run_id, timeout=timeout)
+        self.assertEqual(children(), [])
+        self.assertEqual(self.executor.check_status(run_id), "running")
+        self.executor.kill(run_id, now=True)
+        for wait in waits:
+            self.assertEqual(wait(run_id, timeout=0).state, "canceled")
+            with self.assertRaises(NotFound):
+                wait("b", timeout=0)
 
     def test_kill_now(self) -> None:
         run_id = self.executor.run_analysis({"command": STUBBORN})

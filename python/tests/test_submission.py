@@ -108,6 +108,8 @@ class SubmissionTest(Case):
             connection.commit()
         self.execute("UPDATE scidex_oci.analysis_run SET state = 'lost', reason = 'supervisor_lost', exit_code = 125, finished_at = now()"
                      " WHERE id = 'lost'")  # as recovery does on the host of a killed worker
+        with self.assertRaisesRegex(TimeoutError, "next attempt"):
+            scidex_oci.wait("lost", timeout=0, tool=self.tool)
         looks: List[None] = []
         sleep = time.sleep
 
@@ -142,6 +144,8 @@ class SubmissionTest(Case):
             self.tool.show(name)
         connection.commit()
         self.assertEqual(self.tool.show(name).state, "queued")
+        with self.assertRaisesRegex(TimeoutError, "not ended in time"):
+            scidex_oci.wait(name, timeout=0.1, tool=self.tool)
         with self.assertRaises(driver.Error) as refused:
             scidex_oci.enqueue(connection, id=name, command=["true"])
         self.assertIn(f"id {name} is in use: attempt 1 is queued", str(refused.exception))
