@@ -40,6 +40,8 @@ func TestNamed(t *testing.T) {
 		{"no root directory", spec.Analysis{Rootfs: at("nosuch")}, `--rootfs "`},
 		{"a glob", spec.Analysis{Outputs: []string{"[a"}}, "[a"},
 		{"an export that is in use", spec.Analysis{Export: at("full")}, "is not empty"},
+		{"an export deep below what is there", spec.Analysis{Export: at("new/deep")}, ""},
+		{"an export below a file", spec.Analysis{Export: at("plain/dir")}, "give a directory"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

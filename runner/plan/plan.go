@@ -236,23 +236,6 @@ func openStage(path string, o inputs.Opener) (*os.File, error) {
 	return stage, err
 }
 
-// checkExport refuses a non-empty target before anything runs.
-func checkExport(dir string, overwrite bool) error {
-	if dir == "" || overwrite {
-		return nil
-	}
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return fmt.Errorf("--export %q: %w; give a directory", dir, inode.Plain(err))
-	case len(entries) > 0:
-		return fmt.Errorf("--export %q is not empty; choose another directory or add --overwrite", dir)
-	}
-	return nil
-}
-
 // commandOf returns the argument vector as seen inside.
 func commandOf(a spec.Analysis, script *inputs.Script) ([]string, error) {
 	if script == nil {
