@@ -1,8 +1,12 @@
 package options
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -105,6 +109,13 @@ func (o *Analysis) text(name, usage string, at func(*spec.Analysis) *string) *Fl
 	return field(o, name, usage, at, func(t Text) (string, error) { return t.Value, t.notEmpty() })
 }
 
+// one is text for a file or directory. A second one would replace the first, where people expect both.
+func (o *Analysis) one(name, usage string, at func(*spec.Analysis) *string, instead string) *Flag {
+	return field(o, name, usage, at, func(t Text) (string, error) {
+		return t.Value, cmp.Or(t.notEmpty(), t.onlyOne(instead))
+	})
+}
+
 func (o *Analysis) list(name, usage string, at func(*spec.Analysis) *[]string) *Flag {
 	return repeat(field(o, name, usage, at, func(t Text) ([]string, error) { return t.Values, t.notEmpty() }))
 }
@@ -113,6 +124,14 @@ func (o *Analysis) list(name, usage string, at func(*spec.Analysis) *[]string) *
 func (t Text) notEmpty() error {
 	if slices.Contains(t.Values, "") {
 		return Text{Label: t.Label}.Refuse("is empty; give a value or leave it out")
+	}
+	return nil
+}
+
+// onlyOne refuses several values that differ.
+func (t Text) onlyOne(instead string) error {
+	if given := slices.Compact(slices.Clone(t.Values)); len(given) > 1 {
+		return fmt.Errorf("%s is given twice (%s): %s", t.Label, format.Line(strings.Join(given, ", "), 200), instead)
 	}
 	return nil
 }

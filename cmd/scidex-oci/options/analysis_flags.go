@@ -2,6 +2,14 @@ package options
 
 import "github.com/scidex-ai/scidex-oci/spec"
 
+// What to give where a flag that takes one value has several.
+const (
+	directoryAndFiles = "give one directory, and single files with --input FILE"
+	oneDirectory      = "give one directory"
+	oneScript         = `give one; "scidex-oci batch" runs several`
+	oneOf             = "give one of them"
+)
+
 // Flags are the flags that fill a spec.Analysis.
 func (o *Analysis) Flags() []*Flag {
 	deterministic := field(o, "deterministic", "take away what makes two runs differ: one thread for numeric libraries, SCIDEX_RNG_SEED=0, no randomisation of addresses; see docs/replay.md",
@@ -9,20 +17,20 @@ func (o *Analysis) Flags() []*Flag {
 	deterministic.line.toggle = true
 	return inGroups(
 		field(o, "id", "name the analysis `ID`: [A-Za-z0-9][A-Za-z0-9._-]{0,127} (default: generated)", func(a *spec.Analysis) *string { return &a.ID }, readID),
-		o.text("data", "bind the directory `DIR` read-only at /data, or none (default: ./data where it exists)", func(a *spec.Analysis) *string { return &a.Data }),
-		o.text("docs", "bind the directory `DIR` read-only at /docs, or none (default: ./docs where it exists)", func(a *spec.Analysis) *string { return &a.Docs }),
-		o.text("project", "bind the directory `DIR` read-only at /analysis, so that a script inside finds its modules", func(a *spec.Analysis) *string { return &a.Project }),
+		o.one("data", "bind the directory `DIR` read-only at /data, or none (default: ./data where it exists)", func(a *spec.Analysis) *string { return &a.Data }, directoryAndFiles),
+		o.one("docs", "bind the directory `DIR` read-only at /docs, or none (default: ./docs where it exists)", func(a *spec.Analysis) *string { return &a.Docs }, directoryAndFiles),
+		o.one("project", "bind the directory `DIR` read-only at /analysis, so that a script inside finds its modules", func(a *spec.Analysis) *string { return &a.Project }, oneDirectory),
 		o.list("input", "bind `SRC[:DST]` read-only too, at /inputs/NAME unless DST says otherwise; sha256:HEX[:NAME], or a URL in it, s3://BUCKET/PREFIX/sha256/HEX[:NAME] or file://DIR/sha256/HEX[:NAME], is a blob of the blob store, such as an output of another run; repeatable", func(a *spec.Analysis) *[]string { return &a.Inputs }),
-		o.text("script", "run `FILE` by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script's", func(a *spec.Analysis) *string { return &a.Script }),
-		o.text("stage", "copy the regular files of `DIR` into /work before the start", func(a *spec.Analysis) *string { return &a.Stage }),
-		o.text("export", "write outputs and scidex-result.json to `DIR` after the commit, whatever the state", func(a *spec.Analysis) *string { return &a.Export }),
+		o.one("script", "run `FILE` by its shebang or extension (.py, .R, .jl, .sh, .ipynb); arguments that follow are the script's", func(a *spec.Analysis) *string { return &a.Script }, oneScript),
+		o.one("stage", "copy the regular files of `DIR` into /work before the start", func(a *spec.Analysis) *string { return &a.Stage }, oneDirectory),
+		o.one("export", "write outputs and scidex-result.json to `DIR` after the commit, whatever the state", func(a *spec.Analysis) *string { return &a.Export }, oneDirectory),
 		o.pairs("env", "set a variable: `K=V`, or K alone for this command's value; repeatable", o.Env, func(a *spec.Analysis) *map[string]string { return &a.Env }),
 		o.list("secret", "pass the variable `K` of this command on; only its name is stored and shown; repeatable", func(a *spec.Analysis) *[]string { return &a.Secrets }),
 		o.pairs("label", "keep the label `K=V` with the run; repeatable", nil, func(a *spec.Analysis) *map[string]string { return &a.Labels }),
 		o.list("output", "require that `GLOB` matches an output, else the run fails; repeatable", func(a *spec.Analysis) *[]string { return &a.Outputs }),
 		o.list("exclude", "do not harvest what matches `GLOB` (default: __pycache__, *.pyc); repeatable", func(a *spec.Analysis) *[]string { return &a.Exclude }),
-		o.text("rootfs", "run on `host|NAME|DIR`: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR", func(a *spec.Analysis) *string { return &a.Rootfs }),
-		o.text("runtime", "bind the environment or programs in `NAME|DIR` read-only at their own path, bin first in PATH: a name of the config file's runtimes, the directory of a venv (with its base interpreter), of a conda environment, or another with a bin, or none", func(a *spec.Analysis) *string { return &a.Runtime }),
+		o.one("rootfs", "run on `host|NAME|DIR`: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR", func(a *spec.Analysis) *string { return &a.Rootfs }, oneOf),
+		o.one("runtime", "bind the environment or programs in `NAME|DIR` read-only at their own path, bin first in PATH: a name of the config file's runtimes, the directory of a venv (with its base interpreter), of a conda environment, or another with a bin, or none", func(a *spec.Analysis) *string { return &a.Runtime }, oneOf),
 		o.text("ids", "`range|self`: user ids of the run's own (the default where there is a range), or the caller's id", func(a *spec.Analysis) *string { return &a.IDs }),
 		limit(o, "memory", "memory limit `SIZE`; swap is none (default: 2GiB)", func(a *spec.Analysis) *spec.Size { return &a.Memory }, spec.ParseSize),
 		limit(o, "cpus", "processor limit, a `NUMBER` of cores (default: 1)", func(a *spec.Analysis) *float64 { return &a.CPUs }, spec.ParseCPUs),

@@ -302,3 +302,20 @@ func TestMissingDirectoryOfConfig(t *testing.T) {
 		}
 	}
 }
+
+func TestGivenTwice(t *testing.T) {
+	dir := t.TempDir()
+	tests := map[string]string{
+		"--data a --data b -- true":                      "--data is given twice (a, b): give one directory, and single files with --input FILE",
+		"--script a.py --script b.py":                    `--script is given twice (a.py, b.py): give one; "scidex-oci batch" runs several`,
+		"--export a --export b -- true":                  "--export is given twice (a, b): give one directory",
+		"--rootfs a --rootfs b -- true":                  "--rootfs is given twice (a, b): give one of them",
+		"--data a --data a --memory 1g --memory 2g true": "",
+	}
+	for line, want := range tests {
+		_, err := parserOf(t, dir, nil, strings.Fields(line)...).Analysis(t.Context(), noFind)
+		if (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %s", line, err, want)
+		}
+	}
+}
