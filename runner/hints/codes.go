@@ -9,6 +9,7 @@ const (
 	WorkLimit        = "work_limit"
 	HostFull         = "host_full"
 	NotebookPackages = "notebook_packages"
+	BashNeeded       = "bash_needed"
 	ProgramMissing   = "program_missing"
 	NoPrivileges     = "no_privileges"
 	ModuleMissing    = "module_missing"

@@ -64,6 +64,7 @@ func TestOf(t *testing.T) {
 			}
 		}
 	}
+	sh := func(f *Facts) { f.Ended.Command = []string{"sh", "/analysis/a.sh"} }
 	const trace, inline = "Traceback (most recent call last):\n", "Traceback (most recent call last):\n  File \"<string>\", line 1, in <module>\n"
 	const openW = trace + "  File \"/analysis/a.py\", line 1, in <module>\n    open(name, 'w')\n"
 	runtime := func(f *Facts) { f.Ended.Analysis.Runtime = "/opt/env" }
@@ -108,6 +109,12 @@ func TestOf(t *testing.T) {
 		"other name":            {facts(result.ReasonNotFound, "", command("awk-none"), func(f *Facts) { f.Ended.Command[0] = "python"; f.Ended.Root = tree(t, "usr/bin/python3") }), ProgramMissing, []string{"no program python", "there is /usr/bin/python3"}},
 		"env":                   {facts(exit, "/usr/bin/env: ‘nosuch’: No such file or directory\n"), ProgramMissing, []string{"no program nosuch"}},
 		"shell":                 {facts(exit, "/work/a.sh: 3: nosuch: not found\n"), ProgramMissing, []string{"no program nosuch"}},
+		"[[ of bash":            {facts(exit, "/analysis/a.sh: 3: [[: not found\n", sh, script("if [[ 1 ]]; then :; fi\n")), BashNeeded, []string{"a .sh script without a first line", "run by sh", "#!/bin/bash in its first line"}},
+		"source, complete":      {facts(exit, "/analysis/a.sh: 1: source: not found\n", sh, script("#!/bin/sh\nsource x\n"), state(catalog.Complete)), BashNeeded, []string{"first line of the script says that sh", "#!/bin/bash"}},
+		"array of bash":         {facts(exit, "/analysis/a.sh: 1: Syntax error: \"(\" unexpected\n", sh, script("arr=(1 2)\n")), BashNeeded, []string{"#!/bin/bash"}},
+		"not an array":          {facts(exit, "/analysis/a.sh: 1: Syntax error: \"(\" unexpected\n", sh, script("echo (\n")), "", nil},
+		"function of bash":      {facts(exit, "sh: 1: Syntax error: Bad function name\n", command("sh", "-c", "my-f() { :; }")), BashNeeded, []string{"write bash in place of sh"}},
+		"system of Python":      {facts(exit, "sh: 1: source: not found\n"), BashNeeded, []string{"run it with bash"}},
 		"own script":            {facts(exit, "python3: can't open file '/work/a.py'\n", command("python3", "a.py")), LocalFile, []string{"--script a.py", "/analysis/a.py"}},
 		"own program":           {facts(result.ReasonNotFound, "", command("./tool")), LocalFile, []string{"--script ./tool", "/analysis/tool"}},
 		"own script's path":     {facts(exit, "python3: can't open file '"+dir+"/local.csv'\n", command("python3", dir+"/a.py")), LocalFile, []string{"is on the host", "--script " + dir + "/a.py", "--project " + dir + " as /analysis/a.py"}},

@@ -31,7 +31,7 @@ func programMissing(f Facts) string {
 	if f.Outcome.Reason == result.ReasonNotFound {
 		name = f.Ended.Command[0]
 	}
-	if name == "" || localFile(f) != "" || notebookPackages(f) != "" || noPrivileges(f) != "" {
+	if name == "" || localFile(f) != "" || bashNeeded(f) != "" || notebookPackages(f) != "" || noPrivileges(f) != "" {
 		return ""
 	}
 	if strings.Contains(name, " ") {

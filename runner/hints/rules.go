@@ -17,6 +17,7 @@ var rules = []rule{
 	{WorkLimit, workLimit},
 	{HostFull, hostFull},
 	{NotebookPackages, notebookPackages},
+	{BashNeeded, bashNeeded},
 	{ProgramMissing, programMissing},
 	{NoPrivileges, noPrivileges},
 	{ModuleMissing, moduleMissing},

@@ -30,6 +30,7 @@ func TestHints(t *testing.T) {
 	h.write("fit.py", "import helper\n", 0o644)
 	h.write("write.py", "open('results/x.csv', 'w')\n", 0o644)
 	h.write("argv.py", "import sys\nprint(sys.argv[1])\n", 0o644)
+	h.write("bash.sh", "if [[ 1 == 1 ]]; then echo yes; fi\n", 0o644)
 	h.write("show.py", "class plt:\n    def show(): pass\nplt.show()\n", 0o644)
 	h.write("here.csv", "1\n", 0o644)
 	h.write("runtime/bin/python3", "#!/bin/sh\nexec /usr/bin/python3 -S \"$@\"\n", 0o755) // without installed packages
@@ -62,6 +63,7 @@ func TestHints(t *testing.T) {
 		"pip":          {[]string{"--", "sh", "-c", "echo ERROR: No matching distribution found for x >&2; exit 1"}, "no_privileges", []string{"install packages"}},
 		"program":      {[]string{"--", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram", "--runtime"}},
 		"interpreter":  {[]string{"--", "sh", "-c", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram"}},
+		"bash":         {[]string{"--script", h.path("bash.sh")}, "bash_needed", []string{"run by sh", "#!/bin/bash in its first line"}},
 		"output":       {[]string{"--output=out.csv", "--", "sh", "-c", "echo >other.csv"}, "output_missing", []string{"wrote other.csv"}},
 		"notebook":     {[]string{"--runtime", h.path("runtime"), "--script", h.path("n.ipynb")}, "notebook_packages", []string{h.path("runtime") + "/bin/pip install nbclient nbformat ipykernel"}},
 		"no input":     {python("input()"), "no_input", []string{"standard input", "terminal"}},
