@@ -28,8 +28,10 @@ func memoryLimit(f Facts) string {
 
 func pidsLimit(f Facts) string {
 	switch {
+	case f.outOfTimeByPids():
+		return fmt.Sprintf("the run may have %d processes and threads, and could not start more: it may have waited for them until its time was over; allow more with --pids N", f.Ended.PidsLimit)
 	case f.Outcome.Reason == result.ReasonPidsLimit:
-	case f.find(threadError) == "":
+	case f.seen(threadError) == "":
 		return ""
 	case f.bestEffort():
 		return fmt.Sprintf("under best effort the limit of %d counts all processes and threads of one user id: allow more with --pids N", f.Ended.PidsLimit)
@@ -37,8 +39,13 @@ func pidsLimit(f Facts) string {
 	return fmt.Sprintf("the run may have %d processes and threads: allow more with --pids N", f.Ended.PidsLimit)
 }
 
+// outOfTimeByPids reports whether a run that timed out had lacked processes: pools wait for workers that never start.
+func (f Facts) outOfTimeByPids() bool {
+	return f.Outcome.Reason == result.ReasonTimeout && (f.Ended.Report.Evidence.PidsDenied > 0 || f.seen(threadError) != "")
+}
+
 func timeLimit(f Facts) string {
-	if f.Outcome.Reason != result.ReasonTimeout {
+	if f.Outcome.Reason != result.ReasonTimeout || f.outOfTimeByPids() {
 		return ""
 	}
 	return fmt.Sprintf("the run may take %v: give it more time with --timeout DURATION", time.Duration(f.Ended.Analysis.Timeout))

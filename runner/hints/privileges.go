@@ -7,7 +7,7 @@ var refusal = pattern(`(?m)(^(?:sudo|su|doas): |\b(?:sudo|doas|apt|apt-get|yum|d
 
 // noPrivileges says where packages are to be installed.
 func noPrivileges(f Facts) string {
-	if f.find(refusal) == "" {
+	if f.seen(refusal) == "" {
 		return ""
 	}
 	return "a run cannot gain privileges or install packages: install them on the host, in a virtual or conda environment for --runtime DIR, or in an image for --rootfs"

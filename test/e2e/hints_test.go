@@ -60,6 +60,12 @@ func TestHints(t *testing.T) {
 		"display":      {python("raise OSError('no display name and no $DISPLAY environment variable')"), "no_display", []string{"no display"}},
 		"shown":        {[]string{"--script", h.path("show.py")}, "no_display", []string{`savefig("name.png")`}},
 		"sudo":         {[]string{"--", "sh", "-c", "sudo true"}, "no_privileges", []string{"cannot gain privileges", "--runtime DIR"}},
+		"sudo completes": {[]string{"--", "sh", "-c", "sudo true; echo done"}, "no_privileges", []string{"cannot gain privileges"}},
+		"pool": {
+			append([]string{"--limits=best-effort", "--pids=20", "--timeout=2s"}, python("import sys, time\nsys.stderr.write('BlockingIOError: [Errno 11] Resource temporarily unavailable\\n')\ntime.sleep(60)")...),
+			"pids_limit",
+			[]string{"20 processes", "--pids"},
+		},
 		"pip":          {[]string{"--", "sh", "-c", "echo ERROR: No matching distribution found for x >&2; exit 1"}, "no_privileges", []string{"install packages"}},
 		"program":      {[]string{"--", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram", "--runtime"}},
 		"interpreter":  {[]string{"--", "sh", "-c", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram"}},
