@@ -20,6 +20,7 @@ const (
 	LocalFile        = "local_file"
 	PathInside       = "path_inside"
 	NoData           = "no_data"
+	NoSuchFile       = "no_such_file"
 	Unreadable       = "unreadable"
 	NoInput          = "no_input"
 	NoSpace          = "no_space"

@@ -48,6 +48,10 @@ func TestOf(t *testing.T) {
 	const exit = result.ReasonExit
 	data := tree(t, "a.csv", "deep/b.csv")
 	dir := tree(t, "a.py", "data/c.csv", "local.csv", "tool", "deep/d.csv")
+	linked := t.TempDir()
+	if err := os.Symlink(data, filepath.Join(linked, "out")); err != nil {
+		t.Fatal(err)
+	}
 	bestEffort := func(f *Facts) { f.Ended.Analysis.Limits = spec.LimitsBestEffort }
 	withData := func(f *Facts) { f.Ended.Analysis.Data, f.Ended.HasData = data, true }
 	command := func(words ...string) func(*Facts) {
@@ -174,7 +178,13 @@ func TestOf(t *testing.T) {
 		"a file of root":        {facts(exit, "PermissionError: [Errno 13] Permission denied: '/etc/shadow'\n"), NoPrivileges, []string{"gain privileges"}},
 		"no data":               {facts(exit, "FileNotFoundError: [Errno 2] No such file or directory: '/data/a.csv'\n"), NoData, []string{"this run has no /data", "--data DIR"}},
 		"no docs":               {facts(exit, "cat: docs/a.txt: No such file or directory\n", withData), NoData, []string{"this run has no /docs", "--docs DIR"}},
-		"not in the data":       {facts(exit, "cat: /data/none.csv: No such file or directory\n", withData), "", nil},
+		"not in the data":       {facts(exit, "cat: /data/none.csv: No such file or directory\n", withData), NoSuchFile, []string{"/data is " + data + " on the host, which has a.csv, deep, but no none.csv"}},
+		"misspelled":            {facts(exit, "FileNotFoundError: [Errno 2] No such file or directory: 'data/deep/bb.csv'\n", withData, func(f *Facts) { f.Caller.Dir = filepath.Dir(data) }), NoSuchFile, []string{"/data/deep is " + filepath.Base(data) + "/deep on the host, which has b.csv, but no bb.csv"}},
+		"in no directory":       {facts(exit, "cat: /data/raw/x/none.csv: No such file or directory\n", withData), NoSuchFile, []string{"/data is ", "has a.csv, deep, but no raw"}},
+		"not among inputs":      {facts(exit, "cat: /inputs/none.csv: No such file or directory\n", func(f *Facts) { f.Ended.Analysis.Inputs = []string{data + ":/inputs/mine"} }), NoSuchFile, []string{"/inputs has mine, but no none.csv", "--input FILE"}},
+		"not in an input":       {facts(exit, "cat: /inputs/mine/none.csv: No such file or directory\n", func(f *Facts) { f.Ended.Analysis.Inputs = []string{data + ":/inputs/mine"} }), NoSuchFile, []string{"/inputs/mine is " + data + " on the host"}},
+		"no inputs":             {facts(exit, "cat: /inputs/none.csv: No such file or directory\n"), NoSuchFile, []string{"this run has no /inputs", "--input FILE"}},
+		"out of the data":       {facts(exit, "cat: /data/out/x: No such file or directory\n", func(f *Facts) { f.Ended.Analysis.Data, f.Ended.HasData = linked, true }), NoSuchFile, []string{"/data/out is a link to " + data + ", which the analysis does not see: add --input " + data}},
 		"permission":            {facts(exit, "PermissionError: [Errno 13] Permission denied: '/data/a.csv'\n"), Unreadable, []string{"/data/a.csv", "chmod -R o+rX", "--ids self"}},
 		"permission as root":    {facts(exit, "PermissionError: [Errno 13] Permission denied: 'data/a.csv'\n", func(f *Facts) { f.Caller.Root = true }), Unreadable, []string{"chmod -R o+rX on"}},
 		"permission as self":    {facts(exit, "PermissionError: [Errno 13] Permission denied: '/docs/a'\n", func(f *Facts) { f.Ended.Report.Sandbox.IDs = "self" }), Unreadable, []string{"by you either"}},

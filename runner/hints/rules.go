@@ -28,6 +28,7 @@ var rules = []rule{
 	{LocalFile, localFile},
 	{PathInside, pathInside},
 	{NoData, noData},
+	{NoSuchFile, noSuchFile},
 	{Unreadable, unreadable},
 	{NoInput, noInput},
 	{NoSpace, noSpace},

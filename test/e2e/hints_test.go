@@ -52,6 +52,7 @@ func TestHints(t *testing.T) {
 		"files left":   {[]string{"--", "sh", "-c", "echo x >/tmp/plot.png; echo y >$HOME/fit.csv"}, "files_lost", []string{"/home/analysis/fit.csv, /tmp/plot.png", "only what is written to /work"}},
 		"path inside":  {append([]string{"--data", data}, python("open('"+data+"/deep/a.csv')")...), "path_inside", []string{"/data/deep/a.csv inside"}},
 		"no data":      {python("open('/data/a.csv')"), "no_data", []string{"this run has no /data", "--data DIR"}},
+		"no such file": {append([]string{"--data", data}, python("open('/data/nope.csv')")...), "no_such_file", []string{"on the host, which has deep, but no nope.csv"}},
 		"log":          {[]string{"--log-size=4KiB", "--", "seq", "10000"}, "log_truncated", []string{"first 4KiB of", "--log-size"}},
 		"above host":   {[]string{"--cpus=4096", "--", "true"}, "above_host", []string{"--cpus 4096", "this host has"}},
 		"directory":    {[]string{"--script", h.path("write.py")}, "no_directory", []string{"no directory results in /work, which is empty", `os.makedirs("results"`}},
