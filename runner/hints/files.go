@@ -24,7 +24,7 @@ const (
 	maxNamed  = 3
 )
 
-var noFile = pattern(`(?m)(?:No such file or directory: '([^'\n]+)'|cannot open file '([^'\n]+)'|can't open file '([^'\n]+)'|'([^'\n]+)' does not exist|` +
+var noFile = pattern(`(?m)(?:No such file or directory: '([^'\n]+)'|cannot open (?:compressed )?file '([^'\n]+)'|can't open file '([^'\n]+)'|'([^'\n]+)' does not exist|` +
 	`^[\w./-]+: (?:cannot (?:open|access|stat) )?['‘]?([^'’:\n]+)['’]?: No such file or directory)`)
 
 // sought is the file that the analysis looked for and did not find, "" if it wanted to write it.

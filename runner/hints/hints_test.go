@@ -179,6 +179,7 @@ func TestOf(t *testing.T) {
 		"no data":               {facts(exit, "FileNotFoundError: [Errno 2] No such file or directory: '/data/a.csv'\n"), NoData, []string{"this run has no /data", "--data DIR"}},
 		"no docs":               {facts(exit, "cat: docs/a.txt: No such file or directory\n", withData), NoData, []string{"this run has no /docs", "--docs DIR"}},
 		"not in the data":       {facts(exit, "cat: /data/none.csv: No such file or directory\n", withData), NoSuchFile, []string{"/data is " + data + " on the host, which has a.csv, deep, but no none.csv"}},
+		"readRDS":               {facts(exit, "Error in gzfile(file, \"rb\") : cannot open the connection\n  cannot open compressed file '/data/none.rds', probable reason 'No such file or directory'\nExecution halted\n", withData), NoSuchFile, []string{"but no none.rds"}},
 		"misspelled":            {facts(exit, "FileNotFoundError: [Errno 2] No such file or directory: 'data/deep/bb.csv'\n", withData, func(f *Facts) { f.Caller.Dir = filepath.Dir(data) }), NoSuchFile, []string{"/data/deep is " + filepath.Base(data) + "/deep on the host, which has b.csv, but no bb.csv"}},
 		"in no directory":       {facts(exit, "cat: /data/raw/x/none.csv: No such file or directory\n", withData), NoSuchFile, []string{"/data is ", "has a.csv, deep, but no raw"}},
 		"not among inputs":      {facts(exit, "cat: /inputs/none.csv: No such file or directory\n", func(f *Facts) { f.Ended.Analysis.Inputs = []string{data + ":/inputs/mine"} }), NoSuchFile, []string{"/inputs has mine, but no none.csv", "--input FILE"}},

@@ -105,10 +105,25 @@ func lastThat(lines []string, is func(string) bool) int {
 	return -1
 }
 
-// withDetail is a line, with the next where R breaks after its colon.
+// withDetail is a line, with the next where R breaks after its colon, and with the file that R names only in a warning.
 func withDetail(lines []string, i int) string {
-	if strings.HasSuffix(strings.TrimSpace(lines[i]), ":") && i+1 < len(lines) {
-		return lines[i] + " " + lines[i+1]
+	cause := lines[i]
+	if strings.HasSuffix(strings.TrimSpace(cause), ":") && i+1 < len(lines) {
+		i++
+		cause += " " + lines[i]
 	}
-	return lines[i]
+	if strings.HasSuffix(cause, "cannot open the connection") {
+		return withWarning(cause, lines[i+1:])
+	}
+	return cause
+}
+
+// withWarning is an error of R with the warning that names the file.
+func withWarning(cause string, lines []string) string {
+	for _, line := range lines {
+		if file := strings.Index(line, "cannot open "); file >= 0 {
+			return cause + ": " + line[file:]
+		}
+	}
+	return cause
 }
