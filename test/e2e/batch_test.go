@@ -127,7 +127,13 @@ func TestBatch(t *testing.T) {
 			h.mustRun("rm", id)
 		}
 	}
-	checkSentence(t, out.stderr, "3 complete, 1 failed, 1 error", "3 jobs")
+	named, summary, _ := strings.Cut(out.stderr, "scidex-oci: ")
+	checkSentence(t, "scidex-oci: "+summary, "3 complete, 1 failed, 1 error", "3 jobs")
+	for _, want := range []string{"failed    " + h.id("failed") + "  ", "error     " + h.id("refused") + "  "} {
+		if strings.Count("\n"+named, "\n"+want) != 1 || strings.Count(named, "\n") != 2 {
+			t.Errorf("%q does not name %q once", named, want)
+		}
+	}
 }
 
 // The runs of a batch share one file of events, and each has its own from first to last.
@@ -409,7 +415,7 @@ func TestBatchFailsFast(t *testing.T) {
 	file := h.lines(sh(h.id("good"), "true"), sh(h.id("bad"), "exit 4"), sh(h.id("never"), "true"))
 	got, out := h.batch(1, "--fail-fast", "--jobs=1", file)
 	h.expectStates(got, map[string]string{h.id("good"): "complete@1", h.id("bad"): "failed@1"})
-	if want := "::error title=" + h.id("bad") + "::the analysis exited with 4\n"; !strings.HasPrefix(out.stderr, want) {
+	if want := "::error title=" + h.id("bad") + "::the analysis exited with 4\n"; !strings.Contains(out.stderr, "\n"+want) {
 		t.Errorf("no %q in %q", want, out.stderr)
 	}
 	if !strings.Contains(out.stderr, "enough have failed: one line was not started") {

@@ -47,7 +47,8 @@ result has its number as "line", and nothing is run. Standard input is read as i
 names may be gone: there a bad line becomes a result, error (request), and the others run.
 
 Each line has one result on standard output, in the order in which they end: the JSON object of run --json, or on a
-terminal without --json a line for a person. What analyses write is in their logs alone (scidex-oci logs ID).
+terminal without --json a line for a person. Next to JSON, standard error has a line for each result that is not complete,
+unless --quiet is given. What analyses write is in their logs alone (scidex-oci logs ID).
 
 The first SIGINT, SIGQUIT, SIGTERM or SIGHUP drains: nothing is started any more, and what runs is ended with its grace, which
 the second cuts. scidex-oci stop ID ends one run alone. With --fail-fast or --max-failures nothing more is started, and
@@ -106,6 +107,7 @@ func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.lines.Close()) }()
 	b.report = results.NewLines(p, b.screen, b.request.JSON)
+	b.report.NameFailures(!b.request.Quiet)
 	return b.run(c.Context)
 }
 

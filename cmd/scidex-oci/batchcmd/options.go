@@ -32,7 +32,7 @@ func (o *batchOptions) flags(g *options.Global) []cli.Flag {
 	flags := options.Hide(append(o.run.Flags(g), o.run.DetachFlag()), slices.Collect(maps.Keys(notOfBatch))...)
 	options.Describe(flags, "json", "print results as JSON lines also where standard output is a terminal")
 	options.Describe(flags, "overwrite", "let the \"export\" of a line write into a directory that is not empty")
-	options.Describe(flags, "quiet", "leave the status lines and the summary out")
+	options.Describe(flags, "quiet", "leave the status lines, the lines of failures and the summary out")
 	return options.List(append(flags,
 		options.Count(&o.jobs, "jobs", "run `N` analyses at once, while outputs of those before are committed (default: as many as memory and CPUs have room for, by the largest limits of the lines); fewer, with a message, where open files, processes or ids have no room for N", 1, "j"),
 		options.Bool(&o.resume, "resume", "go on with a batch: skip each line whose id is complete or failed already, run the others"),

@@ -21,15 +21,16 @@ type Lines struct {
 	terminal *screen.Terminal
 	stdout   *screen.LenientWriter
 	human    bool
-	watched  bool // a person sees standard error
-	palette  screen.Palette
+	named    bool           // standard error names what is not complete, if standard output has JSON
+	palette  screen.Palette // of standard output
+	errors   screen.Palette // of standard error
 }
 
 // NewLines makes the lines on standard output. With json they are JSON on a terminal too.
 func NewLines(p *command.Program, terminal *screen.Terminal, json bool) *Lines {
 	r := &Lines{
-		program: p, terminal: terminal, watched: screen.IsTerminal(p.Stderr),
-		stdout: screen.NewLenientWriter(p.Stdout.File), palette: screen.NewPalette(p.Stdout.File, p.Env),
+		program: p, terminal: terminal, named: screen.IsTerminal(p.Stderr), stdout: screen.NewLenientWriter(p.Stdout.File),
+		palette: screen.NewPalette(p.Stdout.File, p.Env), errors: screen.NewPalette(p.Stderr, p.Env),
 	}
 	if screen.IsTerminal(p.Stdout.File) {
 		r.stdout = screen.NewLenientWriter(terminal.Writer(p.Stdout.File))
@@ -37,6 +38,10 @@ func NewLines(p *command.Program, terminal *screen.Terminal, json bool) *Lines {
 	}
 	return r
 }
+
+// NameFailures says whether standard error names each run that is not complete, if standard output has JSON. By default it
+// does so on a terminal.
+func (r *Lines) NameFailures(named bool) { r.named = named }
 
 // Bad prints why a line is refused. The batch then runs nothing.
 func (r *Lines) Bad(number int, a spec.Analysis, err error) {
@@ -57,17 +62,17 @@ func (r *Lines) Print(number int, res result.Result, earlier bool) {
 		if err := screen.WriteJSON(r.stdout, res); err != nil {
 			fmt.Fprintf(r.terminal, "scidex-oci: result of line %d: %s\n", number, screen.Escape(err.Error()))
 		}
-		if r.watched && res.State != catalog.Complete {
-			fmt.Fprintln(r.terminal, r.sentence(res, earlier))
+		if r.named && res.State != catalog.Complete {
+			fmt.Fprintln(r.terminal, sentence(r.errors, res, earlier))
 		}
 		return
 	}
-	_, _ = r.stdout.Write([]byte(r.sentence(res, earlier) + "\n"))
+	_, _ = r.stdout.Write([]byte(sentence(r.palette, res, earlier) + "\n"))
 }
 
 // sentence is the line for a person.
-func (r *Lines) sentence(result result.Result, earlier bool) string {
-	text := stateColour(r.palette, result.State, fmt.Sprintf("%-8s", result.State)) + "  " + runName(result)
+func sentence(palette screen.Palette, result result.Result, earlier bool) string {
+	text := stateColour(palette, result.State, fmt.Sprintf("%-8s", result.State)) + "  " + runName(result)
 	if result.StartedAt != nil {
 		text += "  " + format.Duration(result.Usage.WallMS)
 	}
