@@ -71,6 +71,20 @@ func TestLeft(t *testing.T) {
 	}
 }
 
+func TestUsedBefore(t *testing.T) {
+	const way = " used before: add --resume to skip what is done"
+	for want, s := range map[string]batch.Summary{
+		"":                        {Complete: 2, Errors: 1},
+		"; one id was" + way:      {Errors: 1, Used: 1},
+		"; all 20 ids were" + way: {Errors: 20, Used: 20},
+		"; 2 ids were" + way:      {Complete: 1, Errors: 2, Used: 2},
+	} {
+		if got := usedBefore(s); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // apply gives flags values as a command line does.
 func apply(t *testing.T, flags []cli.Flag, values map[string]string) {
 	t.Helper()

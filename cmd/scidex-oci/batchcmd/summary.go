@@ -19,10 +19,24 @@ func (b *session) summary(s batch.Summary, total int) string {
 	if s.Passed > 0 {
 		text += fmt.Sprintf(", %d of them of an earlier batch", s.Passed)
 	}
-	if ran := s.Done() - s.Passed; ran > 0 && took > 0 {
+	if ran := s.Complete + s.Failed - s.Passed; ran > 0 && took > 0 {
 		text += fmt.Sprintf("; %s by %s, %s", format.Duration(took.Milliseconds()), screen.Count(b.options.jobs, "job"), screen.Rate(float64(ran)/took.Seconds()))
 	}
-	return text + notStarted(s, total)
+	return text + usedBefore(s) + notStarted(s, total)
+}
+
+// usedBefore says how many ids were used before, and the way out.
+func usedBefore(s batch.Summary) string {
+	const way = "used before: add --resume to skip what is done"
+	switch {
+	case s.Used == 0:
+		return ""
+	case s.Used == 1:
+		return "; one id was " + way
+	case s.Used == s.Done():
+		return fmt.Sprintf("; all %d ids were %s", s.Used, way)
+	}
+	return fmt.Sprintf("; %d ids were %s", s.Used, way)
 }
 
 // notStarted says what was not started, and why.

@@ -88,6 +88,7 @@ type Batch struct {
 type Summary struct {
 	Complete, Failed, Canceled, Errors int // lines by their end; lost runs are errors
 	Passed                             int // of these, those of an earlier batch
+	Used                               int // of the errors, those whose id was used before
 	Last                               int // number of the last line that was started; all before it were
 	// Signal is the first one that stopped the batch.
 	Signal *request.StopSignal
@@ -104,6 +105,9 @@ func (s Summary) Done() int { return s.Complete + s.Failed + s.Canceled + s.Erro
 func (s *Summary) Add(o Outcome) {
 	if o.Passed {
 		s.Passed++
+	}
+	if o.used() {
+		s.Used++
 	}
 	switch o.Result.State {
 	case catalog.Complete:

@@ -3,7 +3,6 @@ package batch
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -125,8 +124,8 @@ func (r *Runs) at(line Line, err error) error {
 	}
 	reason := refused.Err
 	var used *request.UsedError
-	if errors.As(err, &used) { // a batch has no --again
-		reason = fmt.Errorf("id %s was used before and is %s; choose another id, or skip what is done with --resume", used.ID, used.State)
+	if errors.As(err, &used) {
+		reason = usedError{used}
 	}
 	return &request.Error{Err: r.At(line.Number, reason)}
 }
