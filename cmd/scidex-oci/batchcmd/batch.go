@@ -149,7 +149,15 @@ func (b *session) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.stores.Close()) }()
 	b.progress = screen.NewProgress(b.status(), survey.Lines, b.options.jobs)
-	return b.close(b.perform(ctx, runflags.WithIDs{Source: b.lines.Source()}), survey.Lines)
+	return b.close(b.perform(ctx, b.source()), survey.Lines)
+}
+
+// source gives each line an id, but with --resume, which needs that of the batch before.
+func (b *session) source() batch.Source {
+	if b.options.resume {
+		return b.lines.Source()
+	}
+	return runflags.WithIDs{Source: b.lines.Source()}
 }
 
 // fit lowers the number of jobs to the limits of this process and its user, and reports that.

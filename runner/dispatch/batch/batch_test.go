@@ -514,8 +514,9 @@ func TestResuming(t *testing.T) {
 }
 
 func TestResumingNeedsAnID(t *testing.T) {
-	r := Resuming{Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome { return Outcome{Err: line.Err} })}
-	if o := r.Do(t.Context(), Line{}, nil); !errors.Is(o.Err, ErrNoID) {
+	r := Resuming{Past: pastOf{}, Work: always(catalog.Complete)}
+	var refused *request.Error
+	if o := r.Do(t.Context(), Line{}, nil); !errors.As(o.Err, &refused) || !errors.Is(refused.Err, ErrNoID) {
 		t.Errorf("%+v", o)
 	}
 }

@@ -31,11 +31,11 @@ type Resuming struct {
 // Do skips a line that is complete or has failed, and returns its recorded result. An id stands for one request: a line with
 // another request under the same id is refused.
 func (r Resuming) Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
-	if line.Err == nil && line.Analysis.ID == "" {
-		line.Err = ErrNoID
-	}
-	if line.Err != nil {
+	switch {
+	case line.Err != nil:
 		return r.Work.Do(ctx, line, stop)
+	case line.Analysis.ID == "":
+		return r.Past.Refuse(line, &request.Error{Err: ErrNoID})
 	}
 	last, changes, err := r.Past.Last(ctx, line)
 	switch {
