@@ -97,7 +97,7 @@ func Decide(e Ending) Outcome {
 		return Outcome{catalog.Canceled, result.ReasonStopped, e.Stopped.ExitCode, e.signal(), e.stoppedBy()}
 	case e.Exit.TimedOut:
 		return Outcome{catalog.Failed, result.ReasonTimeout, result.ExitTimeout, e.signal(), fmt.Sprintf("timed out after %v", e.Timeout)}
-	case !e.Exit.Executed && !e.outOfMemoryAhead():
+	case !e.Exit.Executed && !e.overAhead(short):
 		return e.refused()
 	case short:
 		return space
@@ -219,8 +219,8 @@ func (e Ending) killed() Outcome {
 	}
 }
 
-// outOfMemoryAhead reports whether the imports of an analysis needed more than its memory limit, before it began.
-func (e Ending) outOfMemoryAhead() bool { return e.Exit.Ahead && e.Evidence.OOMKills > 0 }
+// overAhead reports whether the imports of an analysis passed a limit before it began.
+func (e Ending) overAhead(space bool) bool { return e.Exit.Ahead && (space || e.Evidence.OOMKills > 0) }
 
 // refused is a command that execve(2) refused.
 func (e Ending) refused() Outcome {

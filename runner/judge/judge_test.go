@@ -54,6 +54,7 @@ func TestJudge(t *testing.T) {
 		"SIGKILL to itself":              {Ending{Exit: signaled(unix.SIGKILL)}, catalog.Failed, result.ReasonSignal, 137, "SIGKILL"},
 		"killed from outside":            {Ending{Exit: killedFromOutside}, catalog.Failed, result.ReasonSignal, 137, "SIGKILL"},
 		"out of memory, ahead":           {Ending{Exit: protocol.Exit{Ahead: true}, Evidence: oom}, catalog.Failed, result.ReasonOutOfMemory, 137, ""},
+		"work full, ahead":               {Ending{Exit: protocol.Exit{Ahead: true, WorkFull: &outputs.Extent{Bytes: 2}}, Bound: outputs.Extent{Bytes: 1}}, catalog.Failed, result.ReasonWorkFull, 1, ""},
 		"no start, out of memory":        {Ending{Exit: protocol.Exit{}, Evidence: oom}, catalog.Error, result.ReasonSandbox, 125, ""},
 		"no start, ahead":                {Ending{Exit: protocol.Exit{Ahead: true}}, catalog.Error, result.ReasonSandbox, 125, ""},
 		"out of memory":                  {Ending{Exit: killedFromOutside, Evidence: oom}, catalog.Failed, result.ReasonOutOfMemory, 137, "SIGKILL"},

@@ -219,3 +219,18 @@ if os.fork() == 0:
 		t.Errorf("start %+v, it said %q", r.Start, h.stdoutOf(r))
 	}
 }
+
+// TestReadyFillsWork has a module that writes more than /work may hold: the run ends by that before it began.
+func TestReadyFillsWork(t *testing.T) {
+	h := newHarness(t)
+	venv := h.moduleIn("import time\nopen('/work/large', 'wb').write(b'x' * (40 << 20))\ntime.sleep(1000)\n")
+	script := h.write("fills.py", "import strange\n", 0o644)
+	id := h.newID()
+	got, _ := h.batch(1, h.lines(manifest{"id": id, "script": script, "runtime": venv, "work_size": "16MiB"}))
+	if r := got[id]; r.State != "failed" || r.Reason != "work_full" || r.StartedAt != nil {
+		t.Errorf("%s, %s: %s; started at %v", r.State, r.Reason, r.Message, r.StartedAt)
+	}
+	if left := leftovers(id, h.root); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}

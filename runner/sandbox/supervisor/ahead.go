@@ -28,6 +28,7 @@ func (a *analysis) prepare(ctx context.Context) error {
 	if a.note == nil {
 		return errors.New("prepare came for a run that is not started ahead")
 	}
+	a.watchdog = a.watchBounds(ctx) // the bounds of /work hold for imports too
 	if err := a.open(ctx); err != nil {
 		return err
 	}

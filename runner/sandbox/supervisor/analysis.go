@@ -29,7 +29,7 @@ type analysis struct {
 	note     *os.File  // what a command that was started ahead says; nil: it is not started ahead
 	ready    chan bool // whether that may go on as it is; nil before prepare
 	pause    *pause
-	watchdog *watchdog.Watchdog // nil until the analysis starts
+	watchdog *watchdog.Watchdog // nil until the command starts
 	audit    *audit.Watch       // nil: none
 	timers   sync.WaitGroup     // timeout and sample
 	timedOut bool               // valid after timers
@@ -108,7 +108,9 @@ func (a *analysis) begin(ctx context.Context) (at time.Time) {
 	at = time.Now()
 	a.pause.ran.Start(at)
 	close(a.executed)
-	a.watchdog = a.watchBounds(ctx)
+	if a.watchdog == nil {
+		a.watchdog = a.watchBounds(ctx)
+	}
 	a.launcher.tell(protocol.Message{Type: protocol.MsgStarted, At: at})
 	a.timers.Go(a.timeout)
 	a.timers.Go(a.sample)
