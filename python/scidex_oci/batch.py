@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
+import math
 import os
 import signal
 import threading
 from typing import TYPE_CHECKING, Any, Deque, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
+from .errors import Interrupted
 from .manifest import check_names, encode
 from .result import Result, Status
 from .tool import Tool
@@ -32,7 +35,8 @@ class Batch:
     that cannot be a request, such as one with an unknown field, is a TypeError or ValueError: of a list at once, else it ends the batch.
 
     Leaving the ``with`` early, by an exception, by Ctrl-C or otherwise, and ``stop`` end the batch: nothing more is started, and what runs is
-    ended with its grace and committed; ``resume`` runs the rest. Raises CommandError, at the end of the results,
+    ended with its grace and committed; ``resume`` runs the rest. Ctrl-C while it waits for a result raises Interrupted, with all
+    ``results`` that were not iterated over yet. Raises CommandError, at the end of the results,
     where the batch itself could not be run to its end, and what the iterable raised.
     """
 
@@ -41,6 +45,7 @@ class Batch:
                  flags: Sequence[str] = (), tool: Optional[Tool] = None) -> None:
         self._changed = threading.Condition()
         self._results: Deque[Result] = collections.deque()
+        self._ahead: float = _AHEAD
         self._rest = b""  # of a line that has not come whole
         self._discard = self._stopped = self._troubled = False
         self.tool = tool or Tool()
@@ -70,11 +75,28 @@ class Batch:
                 if self._results:
                     self._changed.notify_all()  # there is room for one more
                     return self._results.popleft()
+        except KeyboardInterrupt:
+            results = self._interrupted()
+            if not results:  # nothing had started
+                raise
+            raise Interrupted(results[-1], results) from None
         except BaseException:
             self.close()
             raise
         self._check()
         raise StopIteration
+
+    def _interrupted(self) -> List[Result]:
+        """The results that were not taken, once what runs has ended."""
+        with self._changed:
+            self._ahead = math.inf
+            self._changed.notify_all()
+        self.stop()
+        with contextlib.suppress(KeyboardInterrupt):  # it was passed on
+            self._call.wait()
+        results = list(self._results)
+        self._results.clear()
+        return results
 
     def stop(self) -> None:
         """Starts no more analyses and ends those that run, with their grace; their results are still iterated over.
@@ -107,7 +129,7 @@ class Batch:
             result = Result.from_json(json.loads(line), self.tool)
             with self._changed:
                 self._troubled |= result.state in (Status.ERROR, Status.LOST)
-                while not self._changed.wait_for(lambda: self._discard or len(self._results) < _AHEAD, timeout=1):
+                while not self._changed.wait_for(lambda: self._discard or len(self._results) < self._ahead, timeout=1):
                     self._discard = not threading.main_thread().is_alive()  # no thread is left that could take them
                 if not self._discard:
                     self._results.append(result)

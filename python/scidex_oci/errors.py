@@ -57,11 +57,15 @@ class RequestError(AnalysisError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C while ``run`` waited. The analysis was asked to end as well, and this is its result."""
+    """Ctrl-C while ``run`` waited. The analysis was asked to end as well, and this is its result.
 
-    def __init__(self, result: Result) -> None:
+    Of a Batch, ``results`` are all that were not iterated over yet, those that Ctrl-C ended among them, and ``result`` is the last.
+    """
+
+    def __init__(self, result: Result, results: Sequence[Result] = ()) -> None:
         super().__init__(result)
         self.result = result
+        self.results = list(results) or [result]
 
     def __str__(self) -> str:
         return self.result.completion_notes

@@ -1,11 +1,14 @@
 """Batch, against the real scidex-oci."""
 
+import contextlib
+import signal
+import subprocess
 import threading
 from typing import Any, Dict, Iterator, List
 
 from scidex_oci import Batch, CommandError
 
-from .support import PATIENT, Case, children, descriptors, only_thread
+from .support import PATIENT, STUBBORN, Case, children, descriptors, only_thread
 
 
 class BatchTest(Case):
@@ -108,6 +111,39 @@ class BatchTest(Case):
         out, _ = child.communicate()
         self.assertEqual((out, child.returncode), ("interrupted\n", 0))
         self.assertEqual(self.tool.show("p").state, "canceled")
+
+    def test_interrupt_while_it_waits(self) -> None:
+        child = self.python(f"""
+            import scidex_oci
+            lines = [{{"id": name, "command": {PATIENT!r}, "grace": "1h"}} for name in "pq"]
+            try:
+                with scidex_oci.Batch(lines, jobs=2) as batch:
+                    list(batch)
+            except scidex_oci.Interrupted as interrupted:
+                assert interrupted.result is interrupted.results[-1]
+                print(sorted((r.run_id, r.state.value, [o.path for o in r.outputs]) for r in interrupted.results))
+        """)
+        for name in "pq":
+            self.wait_for_output(name)
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate()
+        self.assertEqual((out, child.returncode), (f"{[(f'{name}@1', 'canceled', ['bye.txt']) for name in 'pq']}\n", 0))
+
+    def test_the_second_interrupt_kills(self) -> None:
+        child = self.python(f"""
+            import scidex_oci
+            try:
+                list(scidex_oci.Batch([{{"id": "s", "command": {STUBBORN!r}, "grace": "1h"}}]))
+            except KeyboardInterrupt:
+                pass
+        """)
+        self.wait_for_output("s")
+        while child.poll() is None:
+            child.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(0.5)
+        result = self.tool.show("s")
+        self.assertEqual((result.state, result.signal), ("canceled", "SIGKILL"))
 
     def test_abandoned(self) -> None:
         child = self.python(f"""
