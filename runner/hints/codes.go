@@ -11,6 +11,7 @@ const (
 	NotebookPackages = "notebook_packages"
 	BashNeeded       = "bash_needed"
 	ProgramMissing   = "program_missing"
+	NoGPU            = "no_gpu"
 	NoPrivileges     = "no_privileges"
 	ModuleMissing    = "module_missing"
 	ArgumentsMissing = "arguments_missing"

@@ -1,6 +1,7 @@
 package hints
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -12,8 +13,10 @@ import (
 )
 
 var (
-	noProgram = pattern(`(?m)(?:^(?:/usr/bin/)?env: [‘'"]?([^’'"\n:]+)[’'"]?: No such file|: (?:line )?\d+: ([^:\n]+): (?:command )?not found)`)
-	noNbpy    = pattern(`(Python here cannot run notebooks)`)
+	noProgram   = pattern(`(?m)(?:^(?:/usr/bin/)?env: [‘'"]?([^’'"\n:]+)[’'"]?: No such file|: (?:line )?\d+: ([^:\n]+): (?:command )?not found)`)
+	notExecuted = pattern(`(?m), in _execute_child\n(?:[ \t][^\n]*\n)*FileNotFoundError: [^\n]*: '([^'\n]+)'`)
+	workingDir  = pattern(`\bcwd=`) // subprocess says that it is missing in the same words
+	noNbpy      = pattern(`(Python here cannot run notebooks)`)
 )
 
 // programDirs are the directories of PATH in every root filesystem.
@@ -27,11 +30,11 @@ var otherNames = map[string][]string{
 
 // programMissing says what there is in place of a program or an interpreter that is not there.
 func programMissing(f Facts) string {
-	name := f.find(noProgram)
+	name := cmp.Or(f.notExecuted(), f.find(noProgram))
 	if f.Outcome.Reason == result.ReasonNotFound {
 		name = f.Ended.Command[0]
 	}
-	if name == "" || localFile(f) != "" || bashNeeded(f) != "" || notebookPackages(f) != "" || noPrivileges(f) != "" {
+	if name == "" || localFile(f) != "" || bashNeeded(f) != "" || noGPU(f) != "" || notebookPackages(f) != "" || noPrivileges(f) != "" {
 		return ""
 	}
 	if strings.Contains(name, " ") {
@@ -45,6 +48,14 @@ func programMissing(f Facts) string {
 		}
 	}
 	return missing + ": add --runtime DIR with a directory whose bin has it, or choose a root filesystem that has it with --rootfs"
+}
+
+// notExecuted is the program that Python did not find.
+func (f Facts) notExecuted() string {
+	if workingDir().MatchString(f.Ended.StderrEnd + f.source()) {
+		return ""
+	}
+	return f.find(notExecuted)
 }
 
 // program is the path inside of a program, "" without one.

@@ -19,6 +19,7 @@ var rules = []rule{
 	{NotebookPackages, notebookPackages},
 	{BashNeeded, bashNeeded},
 	{ProgramMissing, programMissing},
+	{NoGPU, noGPU},
 	{NoPrivileges, noPrivileges},
 	{ModuleMissing, moduleMissing},
 	{ArgumentsMissing, argumentsMissing},

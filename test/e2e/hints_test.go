@@ -71,6 +71,8 @@ func TestHints(t *testing.T) {
 		"program":      {[]string{"--", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram", "--runtime"}},
 		"interpreter":  {[]string{"--", "sh", "-c", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram"}},
 		"bash":         {[]string{"--script", h.path("bash.sh")}, "bash_needed", []string{"run by sh", "#!/bin/bash in its first line"}},
+		"subprocess":   {python("import subprocess; subprocess.run(['nosuchprogram'])"), "program_missing", []string{"no program nosuchprogram"}},
+		"GPU":          {[]string{"--", "sh", "-c", "echo sh: 1: nvidia-smi: not found >&2; exit 1"}, "no_gpu", []string{"no GPU"}},
 		"output":       {[]string{"--output=out.csv", "--", "sh", "-c", "echo >other.csv"}, "output_missing", []string{"wrote other.csv"}},
 		"notebook":     {[]string{"--runtime", h.path("runtime"), "--script", h.path("n.ipynb")}, "notebook_packages", []string{h.path("runtime") + "/bin/pip install nbclient nbformat ipykernel"}},
 		"no input":     {python("input()"), "no_input", []string{"standard input", "terminal"}},
