@@ -2,8 +2,9 @@ package hints
 
 import (
 	"fmt"
+	"strings"
 
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // noArgument is how programs of Python, argparse, click, shells and R say that they got too few arguments.
@@ -19,9 +20,15 @@ func argumentsMissing(f Facts) string {
 	if a.Script == "" {
 		return "the program lacks arguments: add them at the end of the command, after --"
 	}
-	got := "no arguments"
-	if n := int64(len(a.Args)); n > 0 {
-		got = "only " + result.Count(n, "argument", "arguments")
+	if len(a.Args) == 0 {
+		return "the script got no arguments: put them after --, as in --script FILE -- ARG (args: [ARG] in a manifest)"
 	}
-	return fmt.Sprintf("the script got %s: put them after --, as in --script FILE -- ARG (args: [ARG] in a manifest)", got)
+	noun, got := "argument", make([]string, len(a.Args))
+	if len(a.Args) > 1 {
+		noun = "arguments"
+	}
+	for i, arg := range a.Args {
+		got[i] = format.ShellQuote(arg)
+	}
+	return fmt.Sprintf("the script got only the %s %s, and wants more: add them at the end", noun, format.Line(strings.Join(got, " "), 200))
 }

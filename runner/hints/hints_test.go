@@ -161,7 +161,7 @@ func TestOf(t *testing.T) {
 		"plotted by R":          {facts(exit, "Error in plot.new() : could not open file 'results/x.png'\nCalls: plot -> plot.default -> plot.new\nExecution halted\n"), NoDirectory, []string{"dir.create"}},
 		"read by R":             {facts(exit, "Error in file(file, \"rt\") : cannot open the connection\n  cannot open file 'results/x': No such file or directory\nExecution halted\n"), "", nil},
 		"sys.argv":              {facts(exit, trace+"  File \"/analysis/a.py\", line 1, in <module>\n    print(sys.argv[1])\n          ~~~~~~~~^^^\nIndexError: list index out of range\n", script("")), ArgumentsMissing, []string{"the script got no arguments", "after --, as in --script FILE -- ARG", "args: [ARG]"}},
-		"sys.argv, some":        {facts(exit, trace+"    a = sys.argv[2]\nIndexError: list index out of range\n", script(""), func(f *Facts) { f.Ended.Analysis.Args = []string{"1"} }), ArgumentsMissing, []string{"got only 1 argument:"}},
+		"sys.argv, some":        {facts(exit, trace+"    a = sys.argv[2]\nIndexError: list index out of range\n", script(""), func(f *Facts) { f.Ended.Analysis.Args = []string{"a b"} }), ArgumentsMissing, []string{"got only the argument 'a b', and wants more: add them at the end"}},
 		"another list":          {facts(exit, trace+"    a = values[2]\nIndexError: list index out of range\n", script("")), "", nil},
 		"argparse":              {facts(exit, "usage: a.py [-h] file\na.py: error: the following arguments are required: file\n", command("python3", "/analysis/b.py")), ArgumentsMissing, []string{"end of the command, after --"}},
 		"$1 of bash":            {facts(exit, "/analysis/a.sh: line 2: $1: unbound variable\n", script("")), ArgumentsMissing, []string{"after --"}},

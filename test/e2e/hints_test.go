@@ -31,6 +31,7 @@ func TestHints(t *testing.T) {
 	h.write("write.py", "open('results/x.csv', 'w')\n", 0o644)
 	h.write("argv.py", "import sys\nprint(sys.argv[1])\n", 0o644)
 	h.write("bash.sh", "if [[ 1 == 1 ]]; then echo yes; fi\n", 0o644)
+	h.write("argv2.py", "import sys\nprint(sys.argv[2])\n", 0o644)
 	h.write("show.py", "class plt:\n    def show(): pass\nplt.show()\n", 0o644)
 	h.write("here.csv", "1\n", 0o644)
 	h.write("runtime/bin/python3", "#!/bin/sh\nexec /usr/bin/python3 -S \"$@\"\n", 0o755) // without installed packages
@@ -73,6 +74,7 @@ func TestHints(t *testing.T) {
 		"bash":         {[]string{"--script", h.path("bash.sh")}, "bash_needed", []string{"run by sh", "#!/bin/bash in its first line"}},
 		"subprocess":   {python("import subprocess; subprocess.run(['nosuchprogram'])"), "program_missing", []string{"no program nosuchprogram"}},
 		"GPU":          {[]string{"--", "sh", "-c", "echo sh: 1: nvidia-smi: not found >&2; exit 1"}, "no_gpu", []string{"no GPU"}},
+		"more":         {[]string{"--script", h.path("argv2.py"), "--", "one"}, "arguments_missing", []string{"got only the argument one, and wants more"}},
 		"output":       {[]string{"--output=out.csv", "--", "sh", "-c", "echo >other.csv"}, "output_missing", []string{"wrote other.csv"}},
 		"notebook":     {[]string{"--runtime", h.path("runtime"), "--script", h.path("n.ipynb")}, "notebook_packages", []string{h.path("runtime") + "/bin/pip install nbclient nbformat ipykernel"}},
 		"no input":     {python("input()"), "no_input", []string{"standard input", "terminal"}},
