@@ -17,6 +17,7 @@ const (
 	ArgumentsMissing = "arguments_missing"
 	NoDisplay        = "no_display"
 	NoNetwork        = "no_network"
+	ChangesDirectory = "changes_directory"
 	NoDirectory      = "no_directory"
 	LocalFile        = "local_file"
 	PathInside       = "path_inside"

@@ -25,6 +25,8 @@ var (
 func noDirectory(f Facts) string {
 	dir := strings.TrimPrefix(path.Clean(f.missingDir()), "/work/")
 	switch {
+	case changesDir(f) != "":
+		return ""
 	case dir == "." || f.shown(dir+"/."):
 		return ""
 	case path.IsAbs(dir) && !strings.HasPrefix(dir, "/tmp/"):

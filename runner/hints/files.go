@@ -29,7 +29,7 @@ var noFile = pattern(`(?m)(?:No such file or directory: '([^'\n]+)'|cannot open 
 
 // sought is the file that the analysis looked for and did not find, "" if it wanted to write it.
 func (f Facts) sought() string {
-	if noDirectory(f) != "" {
+	if noDirectory(f) != "" || changesDir(f) != "" {
 		return ""
 	}
 	return f.find(noFile)

@@ -25,6 +25,7 @@ var rules = []rule{
 	{ArgumentsMissing, argumentsMissing},
 	{NoDisplay, noDisplay},
 	{NoNetwork, noNetwork},
+	{ChangesDirectory, changesDir},
 	{NoDirectory, noDirectory},
 	{LocalFile, localFile},
 	{PathInside, pathInside},
