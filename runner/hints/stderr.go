@@ -1,11 +1,13 @@
 package hints
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 var (
@@ -35,7 +37,7 @@ func moduleMissing(f Facts) string {
 		if beside := f.besideScript(top); beside != "" {
 			return fmt.Sprintf("%s is beside the script, which the analysis sees alone: add --project %s", beside, format.ShellQuote(path.Dir(f.Ended.Analysis.Script)))
 		}
-		return fmt.Sprintf("Python has no module %q: %s; %s", top, f.installed(), f.ownModule())
+		return fmt.Sprintf("Python has no module %q: %s; %s", top, f.installed(top), f.ownModule())
 	}
 	if name := f.find(noRPack); name != "" {
 		return fmt.Sprintf("R has no package %q: install it on the host, or in a conda environment, and add --runtime DIR for that", name)
@@ -57,22 +59,32 @@ func (f Facts) besideScript(module string) string {
 	return ""
 }
 
-// installed says where a package is to be installed.
-func (f Facts) installed() string {
+// installed says where a package of Python is to be installed.
+func (f Facts) installed(module string) string {
 	if dir := f.Ended.Analysis.Runtime; dir != "" {
 		return fmt.Sprintf("install it in the environment %s on the host", format.ShellQuote(dir))
 	}
 	if dir := f.Caller.Environment; dir != "" {
 		return fmt.Sprintf("if your active environment has it, add --runtime %s", format.ShellQuote(dir))
 	}
-	return "only the packages of the root filesystem are there: install it in a virtual environment or a conda environment, and add --runtime DIR"
+	const venv = "in a venv and add --runtime ./venv"
+	if rootfs := f.Ended.Analysis.Rootfs; rootfs != "" && rootfs != spec.RootfsHost {
+		return "install it in the image or directory " + format.Line(rootfs, 100) + ", or " + venv
+	}
+	return fmt.Sprintf("install it on the host (apt install %s), or %s", debianPackage(module), venv)
+}
+
+// debianPackage is what Debian most likely calls the package of a module.
+func debianPackage(module string) string {
+	known := map[string]string{"Bio": "biopython", "cv2": "opencv", "osgeo": "gdal"}
+	return "python3-" + cmp.Or(known[module], strings.ToLower(strings.ReplaceAll(module, "_", "-")))
 }
 
 func (f Facts) ownModule() string {
 	if f.Ended.Analysis.Project != "" {
 		return "if it is a module of your own, it is not next to the script in --project"
 	}
-	return "if it is a module of your own, bind its directory with --project DIR"
+	return "a module of your own: --project DIR"
 }
 
 // noInput is for a program that asks a person.
