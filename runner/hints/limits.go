@@ -2,6 +2,9 @@ package hints
 
 import (
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
@@ -10,12 +13,16 @@ import (
 
 var (
 	memoryError = pattern(`(?m)(^(?:\S+\.)?_?(?:Array)?MemoryError\b|std::bad_alloc|[Cc]annot allocate (?:vector|memory)|OutOfMemoryError|DefaultCPUAllocator: can't allocate memory)`)
+	allocation  = pattern(`(?:Unable to allocate|cannot allocate vector of size) (\d+\.?\d* [KMGTPE](?:iB|b))`)
 	threadError = pattern(`(can't start new thread|[Rr]esource temporarily unavailable|fork: retry|unable to create (?:new )?(?:native )?thread)`)
 )
 
 func memoryLimit(f Facts) string {
 	memory := format.Size(int64(f.Ended.Analysis.Memory))
+	asked := f.askedMemory()
 	switch {
+	case f.Host.Memory > 0 && asked > f.Host.Memory:
+		return fmt.Sprintf("the analysis asked for %s at once, and this host has %s: compute in parts", format.Size(asked), format.Size(f.Host.Memory))
 	case f.Outcome.Reason == result.ReasonOutOfMemory:
 		return fmt.Sprintf("the run may use %s of memory: give it more with --memory SIZE", memory)
 	case f.find(memoryError) == "":
@@ -24,6 +31,18 @@ func memoryLimit(f Facts) string {
 		return fmt.Sprintf("under best effort each process may use %s of memory: give it more with --memory SIZE", memory)
 	}
 	return fmt.Sprintf("the analysis got no more memory; the run may use %s: give it more with --memory SIZE", memory)
+}
+
+// askedMemory is the size in bytes that numpy or R could not allocate; 0 where none is named.
+func (f Facts) askedMemory() int64 {
+	text := strings.NewReplacer("iB", "", "b", "").Replace(f.find(allocation))
+	number, unit, _ := strings.Cut(text, " ")
+	value, err := strconv.ParseFloat(number, 64)
+	power := strings.Index("KMGTPE", unit)
+	if err != nil || unit == "" || power < 0 {
+		return 0
+	}
+	return int64(min(value*math.Pow(1024, float64(power+1)), math.MaxInt64/2))
 }
 
 func pidsLimit(f Facts) string {
