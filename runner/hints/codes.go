@@ -28,6 +28,7 @@ const (
 	NoSpace          = "no_space"
 	ReadOnly         = "read_only"
 	OutputMissing    = "output_missing"
+	NothingExported  = "nothing_exported"
 	FilesLost        = "files_lost"
 	LogTruncated     = "log_truncated"
 	AboveHost        = "above_host"

@@ -194,6 +194,13 @@ func named(names []string) string {
 	return text
 }
 
+func nothingExported(f Facts) string {
+	if f.Outcome.State != catalog.Complete || f.Ended.Analysis.Export == "" || f.Outputs > 0 {
+		return ""
+	}
+	return "the analysis left nothing to export in /work, the current directory: only scidex-result.json is exported"
+}
+
 func outputMissing(f Facts) string {
 	if f.Outcome.Reason != result.ReasonOutputMissing {
 		return ""

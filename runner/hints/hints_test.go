@@ -68,6 +68,7 @@ func TestOf(t *testing.T) {
 			}
 		}
 	}
+	export := func(f *Facts) { f.Ended.Analysis.Export = "/out" }
 	sh := func(f *Facts) { f.Ended.Command = []string{"sh", "/analysis/a.sh"} }
 	const trace, inline = "Traceback (most recent call last):\n", "Traceback (most recent call last):\n  File \"<string>\", line 1, in <module>\n"
 	const openW = trace + "  File \"/analysis/a.py\", line 1, in <module>\n    open(name, 'w')\n"
@@ -213,6 +214,9 @@ func TestOf(t *testing.T) {
 		"read-only":             {facts(exit, "OSError: [Errno 30] Read-only file system: '/data/out.csv'\n"), ReadOnly, []string{"/data/out.csv cannot be written", "/work"}},
 		"nothing written":       {facts(result.ReasonOutputMissing, ""), OutputMissing, []string{"wrote nothing"}},
 		"other outputs":         {facts(result.ReasonOutputMissing, "", func(f *Facts) { f.Listed = []string{"a", "b", "c", "d"} }), OutputMissing, []string{"wrote a, b, c and 1 more"}},
+		"nothing exported":      {facts(exit, "", state(catalog.Complete), export), NothingExported, []string{"left nothing to export in /work", "only scidex-result.json"}},
+		"exported":              {facts(exit, "", state(catalog.Complete), export, func(f *Facts) { f.Outputs = 1 }), "", nil},
+		"failed, not exported":  {facts(exit, "ValueError: x\n", export), "", nil},
 		"files lost":            {facts(exit, "", state(catalog.Complete), scratch("/tmp/plot.png", "/home/analysis/out/a.csv")), FilesLost, []string{"/home/analysis/out/a.csv, /tmp/plot.png", "only what is written to /work"}},
 		"temporary files":       {facts(exit, "", state(catalog.Complete), scratch("/tmp/tmpabc12345/x", "/tmp/Rtmp7s/x", "/tmp/tmp.Xy12Qw90ab")), "", nil},
 		"log":                   {facts(exit, "", state(catalog.Complete), func(f *Facts) { f.Logs.Stdout = result.Log{Bytes: 5 << 20, Truncated: true} }), LogTruncated, []string{"the first 1MiB of 5MiB", "--log-size"}},

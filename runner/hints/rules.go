@@ -36,6 +36,7 @@ var rules = []rule{
 	{NoSpace, noSpace},
 	{ReadOnly, readOnly},
 	{OutputMissing, outputMissing},
+	{NothingExported, nothingExported},
 	{FilesLost, filesLost},
 	{LogTruncated, logTruncated},
 	{AboveHost, aboveHost},

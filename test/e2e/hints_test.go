@@ -77,6 +77,7 @@ func TestHints(t *testing.T) {
 		"more":         {[]string{"--script", h.path("argv2.py"), "--", "one"}, "arguments_missing", []string{"got only the argument one, and wants more"}},
 		"chdir":        {python("import os; os.chdir('/home/ada')"), "changes_directory", []string{"no directory /home/ada in the container", "/work"}},
 		"cd":           {[]string{"--", "sh", "-c", "cd /home/ada"}, "changes_directory", []string{"no directory /home/ada"}},
+		"export":       {[]string{"--export", h.path("exported"), "--", "echo", "done"}, "nothing_exported", []string{"left nothing to export in /work", "only scidex-result.json"}},
 		"output":       {[]string{"--output=out.csv", "--", "sh", "-c", "echo >other.csv"}, "output_missing", []string{"wrote other.csv"}},
 		"notebook":     {[]string{"--runtime", h.path("runtime"), "--script", h.path("n.ipynb")}, "notebook_packages", []string{h.path("runtime") + "/bin/pip install nbclient nbformat ipykernel"}},
 		"no input":     {python("input()"), "no_input", []string{"standard input", "terminal"}},
