@@ -117,6 +117,9 @@ func (b *session) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := b.checkKind(); err != nil {
+		return err
+	}
 	b.named = plan.Named{Root: settings.Root, Overwrite: b.request.Overwrite}
 	survey, err := b.lines.Survey(b.check, func(line batch.Line) { b.report.Bad(line.Number, line.Analysis, line.Err) })
 	if err != nil {

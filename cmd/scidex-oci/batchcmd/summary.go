@@ -11,6 +11,9 @@ import (
 
 // summary is the last line on standard error. total is the number of lines, -1 where unknown.
 func (b *session) summary(s batch.Summary, total int) string {
+	if s == (batch.Summary{}) {
+		return fmt.Sprintf("batch: %s has no line to run", b.lines.Name)
+	}
 	took := b.progress.Elapsed()
 	text := fmt.Sprintf("batch: %d complete, %d failed, %s", s.Complete, s.Failed, result.Count(int64(s.Errors), "error", "errors"))
 	if s.Canceled > 0 {
