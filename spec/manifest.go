@@ -26,7 +26,8 @@ func ParseManifest(data []byte, name string) (Analysis, error) {
 	return a, nil
 }
 
-// ParseLine parses one analysis from a line of JSON, as strictly as ParseManifest. Errors start with "name:number: ".
+// ParseLine parses one analysis from a line of JSON, as strictly as ParseManifest. Errors start with "name:number: ", and
+// come with the id alone, where the line has a valid one.
 func ParseLine(data []byte, name string, number int) (Analysis, error) {
 	a, err := Analysis{}, jsonObject(data)
 	if err == nil {
@@ -40,7 +41,17 @@ func ParseLine(data []byte, name string, number int) (Analysis, error) {
 	if errors.As(err, &at) {
 		text = at.text // its only line is the first
 	}
-	return Analysis{}, fmt.Errorf("%s:%d: %s", name, number, text)
+	return Analysis{ID: lineID(data)}, fmt.Errorf("%s:%d: %s", name, number, text)
+}
+
+// lineID is the id of a refused line, by which its result is known; "" where there is no valid one.
+func lineID(data []byte) string {
+	var fields map[string]json.RawMessage
+	var id string
+	if json.Unmarshal(data, &fields) != nil || json.Unmarshal(fields["id"], &id) != nil || ValidateID(id) != nil {
+		return ""
+	}
+	return id
 }
 
 // jsonObject refuses YAML that is not JSON.

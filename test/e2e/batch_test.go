@@ -193,10 +193,10 @@ func TestBatchIsValidatedWhole(t *testing.T) {
 func TestBatchFromStandardInput(t *testing.T) {
 	h := newHarness(t)
 	cmd := h.command(theHost.bin, "batch", "-")
-	cmd.Stdin = strings.NewReader(`{"id":"` + h.id("a") + `","command":["true"]}` + "\n\nno JSON\n" + `{"id":"` + h.id("b") + `","command":["true"]}`)
+	cmd.Stdin = strings.NewReader(`{"id":"` + h.id("a") + `","command":["true"]}` + "\n\nno JSON\n" + `{"id":"` + h.id("wrong") + `","comand":["true"]}` + "\n" + `{"id":"` + h.id("b") + `","command":["true"]}`)
 	out := h.finish(cmd)
 	got := h.results(out.stdout)
-	h.expectStates(got, map[string]string{h.id("a"): "complete@1", h.id("b"): "complete@1", "": "error@0"})
+	h.expectStates(got, map[string]string{h.id("a"): "complete@1", h.id("b"): "complete@1", "": "error@0", h.id("wrong"): "error@0"})
 	if r := got[""]; out.code != 125 || r.Reason != "request" || !strings.HasPrefix(r.Message, "standard input:3: malformed JSON") {
 		t.Errorf("exit code %d, %q", out.code, r.Message)
 	}

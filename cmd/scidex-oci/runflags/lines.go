@@ -73,7 +73,7 @@ func (l *Lines) parse(text []byte, number int) batch.Line {
 	line := batch.Line{Number: number}
 	own, err := spec.ParseLine(text, l.Name, number)
 	if err != nil {
-		line.Err = err
+		line.Analysis, line.Err = own, err
 		return line
 	}
 	line.Analysis, err = l.request(own)

@@ -40,6 +40,9 @@ func TestBatchRequest(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %+v", text, a, got.Err, want)
 		}
 	}
+	if line := l.parse([]byte(`{"id":"a","pids":"many"}`), 7); line.Err == nil || line.Analysis.ID != "a" {
+		t.Errorf("id %q, %v", line.Analysis.ID, line.Err)
+	}
 	if line := l.parse([]byte(`{"secrets":["NOSUCH"]}`), 7); line.Err == nil || !strings.HasPrefix(line.Err.Error(), `f:7: secret "NOSUCH"`) {
 		t.Errorf("%v", line.Err)
 	}
