@@ -23,7 +23,7 @@ import (
 )
 
 // Changes names, with both values, the fields in which a request differs from the recorded one of a run, and the script
-// where its content differs from the kept one. What a request leaves open is compared with today's defaults; the kind of
+// where its content differs from the kept one. Labels are no part of what is requested. What a request leaves open is compared with today's defaults; the kind of
 // ids, which a host chooses, only if requested.
 func Changes(run catalog.Run, a spec.Analysis) ([]string, error) {
 	now, err := complete(a)
@@ -38,6 +38,8 @@ func Changes(run catalog.Run, a spec.Analysis) ([]string, error) {
 	if a.IDs == "" {
 		delete(was, "ids")
 	}
+	delete(was, "labels")
+	delete(is, "labels")
 	all := maps.Clone(was)
 	maps.Copy(all, is)
 	var changes []string

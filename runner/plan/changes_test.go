@@ -34,7 +34,7 @@ func recordedRun(t *testing.T, a spec.Analysis, report result.Report) catalog.Ru
 }
 
 func TestChanges(t *testing.T) {
-	was := spec.Analysis{ID: "a", Command: []string{"true"}, Labels: map[string]string{"k": "v"}}
+	was := spec.Analysis{ID: "a", Command: []string{"true"}, Env: map[string]string{"k": "v"}, Labels: map[string]string{"k": "v"}}
 	run := recordedRun(t, was, result.Report{})
 	for name, test := range map[string]struct {
 		change func(*spec.Analysis)
@@ -46,7 +46,8 @@ func TestChanges(t *testing.T) {
 		"another command":  {func(a *spec.Analysis) { a.Command = []string{"false"} }, `command was ["true"] and is ["false"]`},
 		"another limit":    {func(a *spec.Analysis) { a.Pids = 7 }, "pids was 100 and is 7"},
 		"something new":    {func(a *spec.Analysis) { a.Outputs = []string{"*"} }, `outputs was not given and is ["*"]`},
-		"something missed": {func(a *spec.Analysis) { a.Labels = nil }, `labels was {"k":"v"} and is not given`},
+		"something missed": {func(a *spec.Analysis) { a.Env = nil }, `env was {"k":"v"} and is not given`},
+		"other labels":     {func(a *spec.Analysis) { a.Labels = map[string]string{"k": "w"} }, ""},
 	} {
 		a := was
 		test.change(&a)

@@ -57,7 +57,7 @@ what runs comes to its end.
 --resume needs an "id" on each line. What a batch before has completed, or has seen fail, is not run again: its recorded
 result is printed and counts for the exit code. A run that ended in an error, was canceled or lost is run again as the
 next attempt; of one whose post-process command has failed that command alone is called again. A line whose request is
-not the recorded one is refused, with what has changed.
+not the recorded one is refused, with what has changed, unless that is its labels.
 
 ` + batchExitCodes,
 		Flags:  o.flags(p.Options),

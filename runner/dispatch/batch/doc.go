@@ -14,7 +14,7 @@
 //     (watch.AskedToStop), and the byte that each stop has locked, at random, how many more signals are to come from the
 //     stops seen with the first. Any other signal is for all runs.
 //   - --resume first settles what killed launchers left (recovery.Recover), so that each line is judged by its row. A line
-//     whose request, with its defaults filled in, differs from the recorded one is refused.
+//     whose request, with its defaults filled in and without labels, differs from the recorded one is refused.
 //   - The third signal for all ends the process at once, since a reader that does not read results could block it; gc
 //     finds the rest.
 //   - A line whose analysis has ended makes room for the next while its outputs are read and committed (Batch.Overlap);
