@@ -155,7 +155,7 @@ func (k Parser) command(a spec.Analysis) (spec.Analysis, error) {
 		return a, errors.New(`nothing to run; give a command, "run [flags] -- COMMAND [ARG...]", or a script, "run [flags] --script FILE [ARG...]"`)
 	}
 	if a.Script == "" && len(k.Words) > 0 {
-		return a, k.localScript(a)
+		return a, cmp.Or(imageWord(a), k.localScript(a))
 	}
 	return a, nil
 }
