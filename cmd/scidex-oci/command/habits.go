@@ -1,7 +1,9 @@
 package command
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,7 +25,10 @@ func unknownCommand(word string, commands []*cli.Command, after []string) error 
 		return Usagef("unknown command %q; all settings are in the file that \"scidex-oci config path\" prints, and \"scidex-oci config get KEY\" prints one", word)
 	}
 	meant := suggest.DidYouMean(word, Names(commands), "")
-	if meant == "" {
+	switch {
+	case meant == "" && len(after) > 0:
+		meant = fmt.Sprintf("; %s takes %s", strings.Join(after, " "), suggest.List(Names(commands)))
+	case meant == "":
 		meant = `; see "scidex-oci --help"`
 	}
 	return Usagef("unknown command %q%s", word, meant)

@@ -20,13 +20,10 @@ func (p *parser) unknown(arg, given string) error {
 	if instead := p.docker(given); instead != "" {
 		return Usagef("%s is docker's: %s%s", shown, instead, p.afterScript("; if", arg))
 	}
-	var known []string
-	for _, flag := range append(slices.Clone(p.local), p.global...) {
-		if v, ok := flag.(cli.VisibleFlag); !ok || v.IsVisible() {
-			known = append(known, flag.Names()[0])
-		}
+	meant := suggest.Flag(given, p.visible())
+	if given == "format" && lookupFlag(p.local, "json") != nil {
+		meant = `; did you mean "--json"?`
 	}
-	meant := suggest.DidYouMean(given, known, "--")
 	before := "; if"
 	if meant != "" {
 		before = " If"
@@ -36,6 +33,16 @@ func (p *parser) unknown(arg, given string) error {
 		way = fmt.Sprintf("; see \"%s --help\"", strings.Join(p.commands(), " "))
 	}
 	return Usagef("unknown flag %q%s", shown, way)
+}
+
+// visible are the names of the flags that the help shows.
+func (p *parser) visible() (known []string) {
+	for _, flag := range append(slices.Clone(p.local), p.global...) {
+		if v, ok := flag.(cli.VisibleFlag); !ok || v.IsVisible() {
+			known = append(known, flag.Names()[0])
+		}
+	}
+	return known
 }
 
 // commands are the program and the commands of the line, without flags.
@@ -116,7 +123,15 @@ func (p *parser) withoutFlag(arg string) parser {
 // has reports whether a word is a flag of the command line. A short one is more likely the script's.
 func (p *parser) has(word string) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
-	return strings.HasPrefix(word, "--") && (lookupFlag(p.local, name) != nil || lookupFlag(p.global, name) != nil)
+	return strings.HasPrefix(word, "--") && p.lookup(name) != nil
+}
+
+// lookup finds a flag of the command line.
+func (p *parser) lookup(name string) cli.Flag {
+	if flag := lookupFlag(p.local, name); flag != nil {
+		return flag
+	}
+	return lookupFlag(p.global, name)
 }
 
 // quoted is the command line as a shell reads it.

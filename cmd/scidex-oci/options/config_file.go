@@ -79,7 +79,7 @@ func ParseConfigKey(name string) (ConfigKey, error) {
 	return ConfigKey{Path: strings.Split(name, "."), List: f.repeatable}, nil
 }
 
-// unknownKey names the key that was most likely meant, and all of them only where none is near.
+// unknownKey names the key that was most likely meant, or where all of them are.
 func unknownKey(name string) error {
 	known := ConfigKeys()
 	key, value, pair := strings.Cut(name, "=")
@@ -89,7 +89,7 @@ func unknownKey(name string) error {
 	if meant := suggest.DidYouMean(key, known, ""); meant != "" {
 		return fmt.Errorf("unknown key %q%s \"scidex-oci run --help\" explains the keys", name, meant)
 	}
-	return fmt.Errorf("unknown key %q; the keys are %s", name, strings.Join(known, ", "))
+	return fmt.Errorf("unknown key %q; the keys are the flags of run with underscores, such as memory or log_size; see \"scidex-oci run --help\"", name)
 }
 
 // ConfigKeys are the names of all keys, as ParseConfigKey takes them.
