@@ -44,6 +44,8 @@ func TestArrange(t *testing.T) {
 		{"report a --output d", "scidex-oci report --out=d -- a"},
 		{"crate verify d", "scidex-oci crate verify -- d"},
 		{"crate", "scidex-oci crate"},
+		{"outputs cat a -- —name", "scidex-oci outputs cat -- a —name"},
+		{"run x —y", "scidex-oci run -- x —y"},
 	}
 	for _, test := range tests {
 		got, err := command.Arrange(newApp(&command.Program{}), strings.Fields(test.in))
@@ -67,6 +69,12 @@ func TestArrangeRefuses(t *testing.T) {
 		"config lst":                   `unknown command "lst"; config takes set, get, unset or path`,
 		"run --mem 1G x":               `unknown flag "--mem"; did you mean "--memory"?`,
 		"show a --format json":         `unknown flag "--format"; did you mean "--json"?`,
+		"run —script plot.py":          `"—script" begins with a long dash; did you mean --script?`,
+		"run –memory=2g x":             `"–memory=2g" begins with a long dash; did you mean --memory=2g?`,
+		"run —memry 2g x":              `"—memry" begins with a long dash; did you mean "--memory"?`,
+		"run --script a.py — x":        `"—" is a long dash; did you mean "--"?`,
+		"show a —zzzzzzzz":             `"—zzzzzzzz" begins with a long dash; a flag begins with "--", and "--" goes before an argument that begins so`,
+		"—version":                     `"—version" begins with a long dash; did you mean --version?`,
 		"outputs expert":               `unknown command "expert"; did you mean "export"?`,
 		"run --memry 2g x":             `unknown flag "--memry"; did you mean "--memory"?`,
 		"run --memry=2g x":             `unknown flag "--memry"; did you mean "--memory"?`,

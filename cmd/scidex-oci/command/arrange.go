@@ -89,8 +89,10 @@ func (p *parser) next() (*string, error) {
 		arg := p.rest[0]
 		p.rest = p.rest[1:]
 		switch {
-		case p.ended || !strings.HasPrefix(arg, "-") || arg == "-":
+		case p.ended || arg == "-":
 			return &arg, nil
+		case !strings.HasPrefix(arg, "-"):
+			return &arg, p.longDash(arg)
 		case arg == "--":
 			p.ended = true
 		default:
