@@ -41,11 +41,16 @@ func suggestion(word string, known []string) string {
 // Nearest returns the known word that word may be a typo of, or "": up to one mistake in three letters, and case counts for
 // nothing.
 func Nearest(word string, known []string) string {
+	return NearestWithin(word, known, max(1, len(word)/3))
+}
+
+// NearestWithin is Nearest with at most so many mistakes.
+func NearestWithin(word string, known []string, mistakes int) string {
 	const longest = 64 // longer ones are no typos; the table stays small
 	if len(word) > longest {
 		return ""
 	}
-	best, bestDistance := "", max(1, len(word)/3)+1
+	best, bestDistance := "", mistakes+1
 	for _, k := range known {
 		if d := editDistance(word, k); d < bestDistance {
 			best, bestDistance = k, d

@@ -64,7 +64,7 @@ func (st *Stores) Close() error { return st.Catalog.Close() }
 func (st *Stores) Find(ctx context.Context, name string) (catalog.Run, error) {
 	run, err := st.Catalog.Find(ctx, name)
 	if err != nil {
-		return run, cmp.Or(st.noAttempt(ctx, name, err), NotFound(name, err))
+		return run, cmp.Or(st.noAttempt(ctx, name, err), st.nearID(ctx, name, err), NotFound(name, err))
 	}
 	return run, nil
 }
@@ -73,7 +73,7 @@ func (st *Stores) Find(ctx context.Context, name string) (catalog.Run, error) {
 func (st *Stores) FindWhole(ctx context.Context, name string) (catalog.Run, error) {
 	run, err := st.Catalog.Find(ctx, name)
 	if err != nil {
-		return run, cmp.Or(st.noAttempt(ctx, name, err), NotFoundWhole(name, err))
+		return run, cmp.Or(st.noAttempt(ctx, name, err), st.nearID(ctx, name, err), NotFoundWhole(name, err))
 	}
 	return run, WholeID(name, run)
 }
@@ -100,7 +100,7 @@ func WholeID(name string, found catalog.Run) error {
 func NotFound(name string, err error) error {
 	switch {
 	case errors.Is(err, catalog.ErrNotFound) && strings.HasPrefix(name, "@"):
-		return fmt.Errorf("no run %q in this catalog; @last is the newest", name)
+		return noSuchAt(name)
 	case errors.Is(err, catalog.ErrNotFound):
 		return fmt.Errorf("no run %q in this catalog; see \"scidex-oci ls\"", name)
 	case errors.Is(err, catalog.ErrAmbiguous):

@@ -31,3 +31,16 @@ func TestNotFoundWhole(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+func TestNoSuchAt(t *testing.T) {
+	for name, want := range map[string]string{
+		"@last":   `no run "@last" in this catalog; @last is the newest`,
+		"@lats":   `no run "@lats" in this catalog; did you mean "@last"?`,
+		"@first":  `no run "@first" in this catalog; @last is the newest`,
+		"@last@7": `no run "@last@7": @last takes no attempt; type ID@7`,
+	} {
+		if got := NotFound(name, catalog.ErrNotFound).Error(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

@@ -11,10 +11,19 @@ import (
 
 // DidYouMean is the end of a sentence that names an unknown word.
 func DidYouMean(word string, candidates []string, dashes string) string {
-	if near := spec.Nearest(word, candidates); near != "" {
-		return fmt.Sprintf("; did you mean %q?", dashes+near)
+	return question(spec.Nearest(word, candidates), dashes)
+}
+
+// ID is DidYouMean for an id of a run. Generated ids share most of their characters, so few may differ.
+func ID(id string, known []string) string {
+	return question(spec.NearestWithin(id, known, min(2, max(1, len(id)/3))), "")
+}
+
+func question(near, dashes string) string {
+	if near == "" {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("; did you mean %q?", dashes+near)
 }
 
 // Flag is DidYouMean for a flag without its dashes. The beginning of a single flag means that one.
