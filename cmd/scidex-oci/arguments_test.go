@@ -75,6 +75,10 @@ func TestArrangeRefuses(t *testing.T) {
 		"run --script a.py — x":        `"—" is a long dash; did you mean "--"?`,
 		"show a —zzzzzzzz":             `"—zzzzzzzz" begins with a long dash; a flag begins with "--", and "--" goes before an argument that begins so`,
 		"—version":                     `"—version" begins with a long dash; did you mean --version?`,
+		"status":                       `unknown command "status"; type "scidex-oci ls" or "scidex-oci show ID"`,
+		"plot.py --alpha":              `unknown command "plot.py"; type "scidex-oci run --script plot.py"`,
+		"dir/plot.R":                   `unknown command "dir/plot.R"; type "scidex-oci run --script dir/plot.R"`,
+		"build -t x .":                 `unknown command "build"; scripts/build-rootfs builds a root filesystem, "scidex-oci image import" and "scidex-oci image pull" get images`,
 		"outputs expert":               `unknown command "expert"; did you mean "export"?`,
 		"run --memry 2g x":             `unknown flag "--memry"; did you mean "--memory"?`,
 		"run --memry=2g x":             `unknown flag "--memry"; did you mean "--memory"?`,
@@ -156,6 +160,25 @@ func TestArrangeKnowsAScriptsFlags(t *testing.T) {
 		_, err := command.Arrange(newApp(&command.Program{}), strings.Fields(in))
 		if err == nil || err.Error() != want {
 			t.Errorf("%q:\n%v, want\n%s", in, err, want)
+		}
+	}
+}
+
+func TestArrangeKnowsAScript(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{"fit": "#!/bin/sh\n", "notes": "text\n", "empty": ""} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := map[string]string{
+		"./fit": `unknown command "./fit"; type "scidex-oci run --script ./fit"`,
+		"notes": `unknown command "notes"; see "scidex-oci --help"`,
+		"empty": `unknown command "empty"; see "scidex-oci --help"`,
+	}
+	for in, want := range tests {
+		if _, err := command.Arrange(newApp(&command.Program{}), []string{in}); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", in, err, want)
 		}
 	}
 }

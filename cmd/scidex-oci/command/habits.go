@@ -2,17 +2,21 @@ package command
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // habits are what to type in place of commands of other programs.
 var habits = map[string]string{
-	"list": "ls", "ps": "ls", "inspect": "show", "kill": "stop", "pull": "image pull", "rmi": "image rm", "images": "image ls",
+	"status": `ls" or "scidex-oci show ID`,
+	"list":   "ls", "ps": "ls", "inspect": "show", "kill": "stop", "pull": "image pull", "rmi": "image rm", "images": "image ls",
 	"exec": "run --shell ID", "attach": "run --shell ID", "version": "--version",
 }
 
@@ -24,6 +28,12 @@ func unknownCommand(word string, commands []*cli.Command, after []string) error 
 	if slices.Equal(after, []string{"config"}) && slices.Contains([]string{"list", "ls", "show", "edit"}, word) {
 		return Usagef("unknown command %q; all settings are in the file that \"scidex-oci config path\" prints, and \"scidex-oci config get KEY\" prints one", word)
 	}
+	if word == "build" && len(after) == 0 {
+		return Usagef(`unknown command "build"; scripts/build-rootfs builds a root filesystem, "scidex-oci image import" and "scidex-oci image pull" get images`)
+	}
+	if len(after) == 0 && isScript(word) {
+		return Usagef("unknown command %q; type \"scidex-oci run --script %s\"", word, format.ShellQuote(word))
+	}
 	meant := suggest.DidYouMean(word, Names(commands), "")
 	switch {
 	case meant == "" && len(after) > 0:
@@ -32,4 +42,22 @@ func unknownCommand(word string, commands []*cli.Command, after []string) error 
 		meant = `; see "scidex-oci --help"`
 	}
 	return Usagef("unknown command %q%s", word, meant)
+}
+
+// isScript reports whether a word names a script: by its extension, or as a file that begins with a shebang.
+func isScript(word string) bool {
+	if spec.HasInterpreter(word) {
+		return true
+	}
+	if info, err := os.Stat(word); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(word)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	begin := make([]byte, 2)
+	_, err = f.ReadAt(begin, 0)
+	return err == nil && string(begin) == "#!"
 }
