@@ -52,7 +52,7 @@ func ParseSize(s string) (Size, error) {
 }
 
 func badSize(s string) error {
-	return fmt.Errorf("%s is no size above zero: write a number of bytes or a number with a unit, such as 512MiB or 2GiB", quote(s))
+	return fmt.Errorf("%s is no size above zero: write a number of bytes or a number with a unit, such as 512MiB or 2GiB%s", quote(s), meantSize(s))
 }
 
 // ParseDuration parses "30m", "90s", "1h30m", "250ms" or a bare number of seconds. Zero and negative values are refused.
@@ -72,7 +72,7 @@ func ParseDuration(s string) (Duration, error) {
 }
 
 func badDuration(s string) error {
-	return fmt.Errorf("%s is no time above zero: write a number of seconds or a number with ms, s, m or h, such as 90s or 1h30m", quote(s))
+	return fmt.Errorf("%s is no time above zero: write a number of seconds or a number with ms, s, m or h, such as 90s or 1h30m%s", quote(s), meantDuration(s))
 }
 
 // ParseCPUs parses a number of cores such as "2" or "0.5"; see Validate for bounds.
