@@ -124,8 +124,8 @@ func TestArrangeKnowsDockersFlags(t *testing.T) {
 		"batch -v A:B lines":            "-v is docker's",
 		"slurm submit -p long":          `unknown flag "-p"`,
 		"show -e a":                     `unknown flag "-e"`,
-		"run --script fit.py -v A:B":    `; if it is for fit.py, put it after "--": scidex-oci run --script=fit.py -- -v A:B`,
-		"run --script /a/fit.py --rm":   `; if it is for fit.py, put it after "--": scidex-oci run --script=/a/fit.py -- --rm`,
+		"run --script fit.py -e A":      `; if it is for fit.py, put it after "--": scidex-oci run --script=fit.py -- -e A`,
+		"run --script /a/fit.py --name": `; if it is for fit.py, put it after "--": scidex-oci run --script=/a/fit.py -- --name`,
 		"batch --script s.py -v a":      "(read below /inputs)",
 		"spec --volume a --script s.py": "; if it is for s.py",
 	}
@@ -133,6 +133,17 @@ func TestArrangeKnowsDockersFlags(t *testing.T) {
 		_, err := command.Arrange(newApp(&command.Program{}), strings.Fields(in))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", in, err, want)
+		}
+	}
+}
+
+// Those of docker alone are not offered to the script.
+func TestArrangeKnowsDockersOwnFlags(t *testing.T) {
+	for _, flag := range []string{"-v A:B", "-it", "-ti", "--rm", "--gpus all"} {
+		in := "run --script fit.py " + flag
+		_, err := command.Arrange(newApp(&command.Program{}), strings.Fields(in))
+		if err == nil || !strings.Contains(err.Error(), "is docker's: ") || strings.Contains(err.Error(), "fit.py") {
+			t.Errorf("%q: %v", in, err)
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package command
 
+import "slices"
+
 // dockerFlag returns what to type in place of a flag of docker run, "" for other flags.
 func dockerFlag(name string) string {
 	const (
@@ -47,4 +49,9 @@ func dockerFlag(name string) string {
 		return "give the command and its arguments after all flags"
 	}
 	return ""
+}
+
+// onlyDockers reports whether a flag is hardly ever a script's own.
+func onlyDockers(name string) bool {
+	return slices.Contains([]string{"it", "ti", "gpus", "rm", "v"}, name)
 }

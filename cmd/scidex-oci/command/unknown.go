@@ -18,7 +18,11 @@ import (
 func (p *parser) unknown(arg, given string) error {
 	shown, _, _ := strings.Cut(arg, "=")
 	if instead := p.docker(given); instead != "" {
-		return Usagef("%s is docker's: %s%s", shown, instead, p.afterScript("; if", arg))
+		way := ""
+		if !onlyDockers(given) {
+			way = p.afterScript("; if", arg)
+		}
+		return Usagef("%s is docker's: %s%s", shown, instead, way)
 	}
 	meant := suggest.Flag(given, p.visible())
 	if given == "format" && lookupFlag(p.local, "json") != nil {
