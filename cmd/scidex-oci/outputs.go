@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -197,7 +198,7 @@ func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path str
 	case err != nil:
 		return outputs.Entry{}, err
 	case found == nil:
-		return outputs.Entry{}, fmt.Errorf("run %q has no output %q%s", key, path, suggest.DidYouMean(path, paths, ""))
+		return outputs.Entry{}, fmt.Errorf("run %q has no output %q%s", key, path, cmp.Or(suggest.DidYouMean(path, paths, ""), fmt.Sprintf("; see \"scidex-oci outputs ls %s\"", key)))
 	case found.Rejected != "":
 		return outputs.Entry{}, fmt.Errorf("%q of run %q is no output: it was rejected as %s", path, key, found.Rejected)
 	}

@@ -174,6 +174,7 @@ func TestExport(t *testing.T) {
 	}
 	h.mustRefuse(flags("outputs", "cat", id, "link"), `"link"`, "rejected as symlink")
 	h.mustRefuse(flags("outputs", "cat", id, "a.tx"), `"a.tx"`, `did you mean "a.txt"?`)
+	h.mustRefuse(flags("outputs", "cat", id, "nothing-like-it.png"), `see "scidex-oci outputs ls `+id+`@1"`)
 }
 
 // listed is one line of outputs ls --json.
