@@ -223,7 +223,7 @@ if os.fork() == 0:
 // TestReadyFillsWork has a module that writes more than /work may hold: the run ends by that before it began.
 func TestReadyFillsWork(t *testing.T) {
 	h := newHarness(t)
-	venv := h.moduleIn("import time\nopen('/work/large', 'wb').write(b'x' * (40 << 20))\ntime.sleep(1000)\n")
+	venv := h.moduleIn("import time\nfor n in range(8):\n    open('/work/%d' % n, 'wb').write(b'x' * (5 << 20))\ntime.sleep(1000)\n")
 	script := h.write("fills.py", "import strange\n", 0o644)
 	id := h.newID()
 	got, _ := h.batch(1, h.lines(manifest{"id": id, "script": script, "runtime": venv, "work_size": "16MiB"}))
