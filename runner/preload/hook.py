@@ -7,7 +7,7 @@ Where the result might differ from that of a start without it, it ends the proce
 import os
 import sys
 
-GATE, NOTE = 5, 4  # descriptors that init passes (runner/container/initc/src/warm.c)
+GATE, NOTE = 5, 4  # descriptors that init passes (runner/container/initc/src/init.c)
 ONLY_AST = 0x400  # ast.PyCF_ONLY_AST; ast itself is not imported
 INPUTS = ("/analysis", "/work", "/data", "/docs", "/inputs")
 PROJECT = os.path.dirname(os.path.realpath(sys.argv[0]))  # comes first in sys.path when the script runs
