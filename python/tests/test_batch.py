@@ -19,9 +19,10 @@ class BatchTest(Case):
         before = descriptors()
         lines: List[Dict[str, Any]] = [{"id": f"b{i}", "command": ["sh", "-c", f"echo {i} >f; exit {i % 2}"]} for i in range(6)]
         with self.batch(lines + [{"id": "b6", "memory": "much"}], jobs=2) as batch:
-            ended = {r.id or "refused": r for r in batch}
+            ended = {r.id: r for r in batch}
         self.assertEqual({name: r.exit_code for name, r in ended.items()},
-                         {"b0": 0, "b1": 1, "b2": 0, "b3": 1, "b4": 0, "b5": 1, "refused": 125})
+                         {"b0": 0, "b1": 1, "b2": 0, "b3": 1, "b4": 0, "b5": 1, "b6": 125})
+        self.assertEqual((ended["b6"].attempt, ended["b6"].reason), (0, "request"))
         self.assertEqual(ended["b4"].read("f"), b"4\n")
         self.assertEqual((descriptors(), children(), only_thread()), (before, [], True))
         with self.batch(lines, resume=True) as batch:
