@@ -14,8 +14,10 @@ func (r *run) startAhead() {
 		return
 	}
 	env, err := p.Environment()
-	why := preload.Obstacle(p.Analysis, p.Command, p.Inputs.Script.Inside, p.Inputs.Script.File, env)
-	if err != nil || why != "" { // the container's start says what is wrong with the environment
+	if err != nil {
+		return // the start of the container says what is wrong with it
+	}
+	if why := preload.Obstacle(p.Analysis, p.Command, p.Inputs.Script.Inside, p.Inputs.Script.File, env); why != "" {
 		r.task.Report.Start = &result.Start{Kind: result.StartCold, Reason: why}
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/fontlist"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/preload"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -26,7 +27,7 @@ import (
 // run of its own makes one, which sees neither the script nor any input. Without a list matplotlib makes its own.
 func (r *run) addFonts(ctx context.Context) {
 	p := r.task.Plan
-	if p.Inputs.Script == nil || !fontlist.Wanted(p.Analysis, p.Command, p.Inputs.Script.File) {
+	if p.Inputs.Script == nil || preload.Python(p.Command) == "" || !fontlist.Wanted(p.Analysis, p.Inputs.Script.File) {
 		return
 	}
 	defer r.span("find the list of fonts")()
@@ -50,15 +51,12 @@ func (r *run) fonts(ctx context.Context) (fontlist.List, error) {
 		return list, nil
 	}
 	list, err := makeFonts(ctx, r.host, p)
-	if err != nil {
-		return list, err
-	}
-	return list, fontlist.Keep(r.host.Root, key, list)
+	return list, errors.Join(err, fontlist.Keep(r.host.Root, key, list)) // also that none could be made: it is not tried each time
 }
 
 // placesOf is what the list of fonts of a run depends on.
 func placesOf(p *plan.Plan) fontlist.Places {
-	places := fontlist.Places{Root: p.Base.Dir(), Interpreter: fontlist.Interpreter(p.Command)}
+	places := fontlist.Places{Root: p.Base.Dir(), Interpreter: preload.Python(p.Command)}
 	if p.Base != nil && p.Base.Image != nil {
 		places.RootID = p.Base.Image.Digest.String()
 	}
@@ -76,7 +74,7 @@ func makeFonts(ctx context.Context, host *phase.Host, p *plan.Plan) (fontlist.Li
 	a := spec.Analysis{
 		ID: "fonts-" + strings.ToLower(rand.Text()[:12]), Rootfs: p.Analysis.Rootfs, Runtime: p.Analysis.Runtime,
 		IDs: p.Analysis.IDs, Limits: p.Analysis.Limits, Memory: p.Analysis.Memory, Timeout: spec.Duration(fontsTimeout),
-		Data: spec.None, Docs: spec.None, Command: []string{fontlist.Interpreter(p.Command), "-c", fontlist.Program},
+		Data: spec.None, Docs: spec.None, Command: []string{preload.Python(p.Command), "-c", fontlist.Program},
 	}
 	printed := &bounded{most: fontlist.Max + 100}
 	if err := aside(ctx, host, request.Request{Analysis: a, Stdout: printed, NoAudit: true}); err != nil {

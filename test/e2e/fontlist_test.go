@@ -62,3 +62,29 @@ func TestFontList(t *testing.T) {
 		t.Errorf("left: %q", left)
 	}
 }
+
+// TestFontListKilled kills scidex-oci while the list is made, by a matplotlib that never is imported: the next command removes
+// what is left of that run too.
+func TestFontListKilled(t *testing.T) {
+	h := newHarness(t)
+	venv := h.venv("/usr/bin/python3", h.dir+"/venv")
+	site := h.tool(venv+"/bin/python3", "-c", "import site; print(site.getsitepackages()[-1])")
+	writeFile(t, site+"/matplotlib.py", "open('/work/importing', 'w').close()\nimport time\ntime.sleep(1000)\n", 0o644)
+	h.write("plot.py", "import matplotlib\n", 0o644)
+	l := h.launch(h.newID(), "--runtime", venv, "--script", "plot.py")
+	var run string
+	until(t, hangTimeout, "the list is made", func() bool {
+		for _, state := range matches(h.root + "/runs/fonts-*.json") {
+			run = strings.TrimSuffix(filepath.Base(state), "@1.json")
+		}
+		return run != "" && len(matches("/tmp/scidex-analysis-"+run+"/work/importing")) > 0
+	})
+	if err := l.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-l.ended
+	h.mustRun("run", "--", "true")
+	if left := leftovers(run, h.root); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}

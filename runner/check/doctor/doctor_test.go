@@ -276,7 +276,7 @@ func TestWithoutGroupsAsSet(t *testing.T) {
 	const unset = "scidex-oci config unset limits"
 	for limits, want := range map[string]string{spec.LimitsEnforce: "scidex-oci run --limits outer COMMAND", spec.LimitsBestEffort: unset, spec.LimitsOuter: unset} {
 		e := &examination{analysis: spec.Analysis{Limits: limits}, around: surroundings{name: "the container", limits: "docker run --memory"}}
-		e.withoutGroups(&cgroup.MissingError{Reason: "nobody gives one", Remedy: "ask"})
+		e.withoutGroups(&cgroup.MissingError{Reason: "no subtree is delegated", Remedy: "ask"})
 		if f := e.report.of(CodeParentGroup); f.Command != want || f.Cure == "" {
 			t.Errorf("%s: %+v, want the command %q", limits, f, want)
 		}
