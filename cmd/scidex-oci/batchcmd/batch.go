@@ -128,14 +128,14 @@ func (b *session) run(ctx context.Context) (err error) {
 	if survey.Bad > 0 {
 		return fmt.Errorf("batch: %s of %d cannot be run, see above; nothing was started", screen.Count(survey.Bad, "line"), survey.Lines)
 	}
-	room := capacity.ReadCapacity().Runs(survey.Memory, survey.CPUs)
+	machine := capacity.ReadCapacity()
 	if b.options.jobs == 0 {
-		b.options.jobs = room
+		b.options.jobs = machine.Runs(survey.Memory, survey.CPUs)
 	}
 	if err := b.fit(survey); err != nil {
 		return err
 	}
-	b.idle = max(0, room-b.options.jobs)
+	b.idle = machine.Idle(b.options.jobs, survey.Memory, survey.CPUs)
 	if b.pool, err = standby.NewPool(ctx, b.lines.Under.Limits); err != nil {
 		return err
 	}

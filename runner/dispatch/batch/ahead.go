@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 )
 
 // Short analyses take as long to prepare as to run. So the next ones are prepared, up to their first instruction, while
@@ -12,32 +11,14 @@ import (
 // ahead for analyses that would wait for long (docs/adr/0020). Where processors and memory are idle, that is a minute: a
 // script has its modules imported while it waits (docs/adr/0036).
 
-// shortInRow analyses below a second make the next ones expected to be short.
-const shortInRow = 16
-
-// streak is how many analyses in a row took less time than below.
-type streak struct {
-	below time.Duration
-	inRow int // so many: the next is expected to take less too
-	seen  int
-}
-
-func (s *streak) add(o Outcome) {
-	if s.seen++; time.Duration(o.Result.Usage.WallMS)*time.Millisecond >= s.below {
-		s.seen = 0
-	}
-}
-
-func (s *streak) lasts() bool { return s.seen >= s.inRow }
-
 // ahead is how many lines may be made ready while others run.
 func (d *dispatch) ahead() int {
 	switch {
 	case !d.Overlap:
 		return 0
-	case d.short.lasts():
+	case d.short.Lasts():
 		return d.turns.jobs
-	case d.brief.lasts():
+	case d.brief.Lasts():
 		return min(d.Idle, d.turns.jobs)
 	default:
 		return 0

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
@@ -59,7 +60,7 @@ func TestRunMakesReadyAhead(t *testing.T) {
 	}{{999, 0, 2 * jobs}, {1000, 0, jobs}, {1000, 1, jobs + 1}, {59_999, 9, 2 * jobs}, {60_000, 9, jobs}} {
 		wall, most := c.wall, c.most
 		g := &gated{t: t, lines: lines, wall: wall, crowd: func(line int) int {
-			if line > shortInRow+jobs {
+			if line > capacity.Short().InRow+jobs {
 				return most
 			}
 			return 1
@@ -72,23 +73,6 @@ func TestRunMakesReadyAhead(t *testing.T) {
 		if g.mostWith > jobs || g.mostAhead != most {
 			t.Errorf("of %d ms each, %d ran at once and %d were on their way, want %d and %d", wall, g.mostWith, g.mostAhead, jobs, most)
 		}
-	}
-}
-
-func TestStreak(t *testing.T) {
-	s := streak{below: time.Second, inRow: shortInRow}
-	short, long := Outcome{}, Outcome{Result: result.Result{Report: result.Report{Usage: result.Usage{WallMS: 1000}}}}
-	for i := range shortInRow {
-		if s.lasts() {
-			t.Errorf("%d are enough", i)
-		}
-		s.add(short)
-	}
-	if !s.lasts() {
-		t.Errorf("%d are not enough", shortInRow)
-	}
-	if s.add(long); s.lasts() {
-		t.Error("a long one changes nothing")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -129,7 +130,7 @@ func (b *Batch) Run(ctx context.Context, source Source, signals <-chan request.S
 	defer close(quit)
 	d := &dispatch{
 		Batch: b, ended: make(chan ending), vacated: make(chan *job), quit: quit, running: map[int]*job{},
-		turns: turns{jobs: max(b.Jobs, 1)}, short: streak{below: time.Second, inRow: shortInRow}, brief: streak{below: time.Minute, inRow: 1},
+		turns: turns{jobs: max(b.Jobs, 1)}, short: capacity.Short(), brief: capacity.Brief(),
 	}
 	lines := feed(source, quit)
 	for {
@@ -187,8 +188,8 @@ type dispatch struct {
 	running  map[int]*job
 	vacant   int // of them, those that have vacated for the next
 	turns    turns
-	short    streak // analyses below a second
-	brief    streak // below a minute
+	short    capacity.Streak
+	brief    capacity.Streak
 	vacated  chan *job
 	ended    chan ending
 	quit     <-chan struct{}
@@ -257,8 +258,9 @@ func (d *dispatch) finish(e ending) {
 		d.vacant--
 	}
 	d.summary.Add(e.outcome)
-	d.short.add(e.outcome)
-	d.brief.add(e.outcome)
+	took := time.Duration(e.outcome.Result.Usage.WallMS) * time.Millisecond
+	d.short.Add(took)
+	d.brief.Add(took)
 	if e.outcome.bad() {
 		d.bad++
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -74,7 +75,8 @@ func TestRunStartsAsManyAsItMay(t *testing.T) {
 // TestRunOverlaps has lines that give up their places: the next begin, but no more than twice as many as may run are
 // on their way.
 func TestRunOverlaps(t *testing.T) {
-	const jobs, lines = 2, shortInRow
+	const jobs = 2
+	lines := capacity.Short().InRow
 	for _, overlap := range []bool{true, false} {
 		var mu sync.Mutex
 		now, most := 0, jobs

@@ -61,6 +61,11 @@ func (c Capacity) Runs(memory int64, cpus float64) int {
 	return int(max(1, most))
 }
 
+// Idle is how many runs with these limits it has room for besides so many jobs.
+func (c Capacity) Idle(jobs int, memory int64, cpus float64) int {
+	return max(0, c.Runs(memory, cpus)-jobs)
+}
+
 // Fit is how many jobs of a batch this process and its user have room for, at most the given number, and what there is no
 // more of.
 func Fit(jobs int, d room.Demand) (fits int, short string, err error) {
