@@ -128,11 +128,12 @@ var (
 	ErrInQueue = errors.New("it is in the queue as it is")
 )
 
-// The reasons of runs whose job is to be retried. The message of the row contains them, so that the job is retried even if
+// The reasons of runs whose job is to be delivered again. The message of the row contains them, so that the job is retried even if
 // recovery ended the row after the worker.
 const (
 	ByDrain   = "the drain of its worker"
 	ByOverdue = "its worker, because another may have it by now"
+	ByAnother = "its worker, because another may have a place for it sooner"
 )
 
 // ErrDone is returned by Settle for a job that is finished.
@@ -178,6 +179,9 @@ type Options struct {
 	Name    string   // unique among workers
 	Classes []string // of its jobs; nil: DefaultClass
 	Jobs    int      // at once, of each class
+	// Ahead, where not nil, is how many jobs besides Jobs, at most as many again, may be taken now before their turn. A job
+	// is taken like that only after a second in which any worker could have it.
+	Ahead func() int
 	// Drain is how long running jobs may go on after the end of Work's context, before theirs ends.
 	Drain time.Duration
 	// Now ends that time when closed.

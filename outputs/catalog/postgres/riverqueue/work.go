@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -44,14 +43,15 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 	if len(classes) == 0 {
 		classes = []string{queue.DefaultClass}
 	}
+	w := &worker{queue: q, rescueAfter: o.RescueAfter, handle: handle, active: active{jobs: map[int64]string{}}}
+	w.fetch = &fetcher{active: &w.active, pool: pool, jobs: o.Jobs, ahead: o.Ahead, wake: make(chan string, wakesMost)}
 	queues := map[string]river.QueueConfig{}
 	for _, class := range classes {
-		queues[queueOf(class)] = river.QueueConfig{MaxWorkers: o.Jobs}
+		queues[queueOf(class)] = river.QueueConfig{MaxWorkers: w.fetch.maxWorkers()}
 	}
 	workers := river.NewWorkers()
-	w := &worker{queue: q, rescueAfter: o.RescueAfter, handle: handle, active: map[int64]bool{}}
 	river.AddWorker(workers, w)
-	client, err := river.NewClient(driver{riverpgxv5.New(pool)}, &river.Config{
+	client, err := river.NewClient(driver{riverpgxv5.New(pool), w.fetch}, &river.Config{
 		ID: o.Name, Schema: schema, Logger: q.log, Workers: workers,
 		Queues:        queues,
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll,
@@ -121,7 +121,7 @@ func (w *worker) idle(ctx context.Context, long time.Duration) bool {
 			return false
 		case <-time.After(often):
 		}
-		if len(w.known()) > 0 {
+		if len(w.active.known()) > 0 {
 			since = time.Now()
 		}
 		if time.Since(since) > long {
@@ -165,7 +165,7 @@ func (w *worker) lookAround(ctx context.Context, kept *pgxpool.Pool, name string
 // checks in a row find it; before has those of the first. A job with a running run is left alone: its result may be waiting
 // here for the commit. If a lost job arrives after all, the row decides.
 func (w *worker) handBack(ctx context.Context, tx pgx.Tx, name string, before []int64) (strays []int64, err error) {
-	known := w.known()
+	known := w.active.known()
 	if len(before) > 0 {
 		rows, err := tx.Query(ctx, `UPDATE scidex_oci.river_job j SET state = 'available', scheduled_at = now(), attempt = greatest(attempt - 1, 0)
 			WHERE id = ANY($3) AND `+stray+` RETURNING queue`, name, known, before)
@@ -198,25 +198,8 @@ type worker struct {
 	rescueAfter time.Duration
 	handle      queue.Handler
 	pauses      pauses
-
-	mu     sync.Mutex
-	active map[int64]bool // numbers of the active jobs
-}
-
-// known are the numbers of the active jobs.
-func (w *worker) known() []int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.AppendSeq([]int64{}, maps.Keys(w.active))
-}
-
-// has records that a job is active or not.
-func (w *worker) has(id int64, yes bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.active[id] = true; !yes {
-		delete(w.active, id)
-	}
+	active      active
+	fetch       *fetcher
 }
 
 // Timeout is when a job ends here, and when River may rescue it.
@@ -231,8 +214,9 @@ func (w *worker) NextRetry(job *river.Job[args]) time.Time {
 
 // Work runs one job.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
-	w.has(job.ID, true)
-	defer w.has(job.ID, false)
+	w.active.add(job.ID, job.Queue)
+	defer w.fetch.again(job.Queue)
+	defer w.active.remove(job.ID)
 	if job.Args.unread != nil {
 		return w.refuse(context.WithoutCancel(ctx), job)
 	}
