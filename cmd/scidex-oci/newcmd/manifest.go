@@ -61,7 +61,7 @@ func groups() []group {
 			{"id", "its name; unset: made from the time", "fit-1"},
 			{"labels", "to find it by", "{project: brain}"},
 			{"ids", "range: user ids of its own (default where there are some); self: yours", spec.IDsRange},
-			{"preload", "auto, none or modules: what a script that waits in a batch imports meanwhile", spec.PreloadAuto},
+			{"preload", "auto, none or modules: what a script that waits in a batch or on a worker imports meanwhile", spec.PreloadAuto},
 			{"digest_inputs", "script, listing or full: what of the inputs the result has digests of", a.DigestInputs},
 		}},
 	}

@@ -15,7 +15,7 @@ type Step int
 // The steps, in their order. A failed attempt skips some; each that is Taken is Ended or Superseded, unless the worker is
 // drained before the start, or PostgreSQL does not answer.
 const (
-	Taken      Step = iota // there is room for it on this worker, and its row exists
+	Taken      Step = iota // there is a place for it on this worker, and its row exists
 	Started                // its first instruction
 	Exited                 // its last process is dead
 	Harvested              // its working directory is read
@@ -63,20 +63,38 @@ type Load struct {
 func (w *Worker) Load() Load { return Load{Free: w.open().left(), Running: w.running.Load()} }
 
 func (w *Worker) open() *room {
-	w.opened.Do(func() { w.room = newRoom(w.Capacity, w.Options.Jobs) })
+	w.opened.Do(func() {
+		w.room = newRoom(w.Capacity, w.Options.Jobs)
+		w.room.longest = min(w.room.longest, w.Options.RescueAfter/2) // another worker may have the job after that
+	})
 	return w.room
 }
 
-// take is the first step.
-func (j *job) take() {
+// taken is the first step.
+func (j *job) taken() {
+	j.running.Add(1)
 	row := j.ledger.row
+	j.mu.Lock()
 	j.progress = Progress{Key: row.Key, Queued: row.CreatedAt}
+	j.mu.Unlock()
 	p := j.pass(Taken)
 	j.Log.Info("taken", "id", p.Key.ID, "attempt", p.Key.Attempt, "wait", p.Wait())
 }
 
-// pass notes a step and reports it.
+// leave ends the counting of a job.
+func (j *job) leave() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.progress.At[Taken].IsZero() {
+		j.running.Add(-1)
+	}
+}
+
+// pass notes a step and reports it. One that ends before its turn is taken with that.
 func (j *job) pass(s Step) Progress {
+	if s != Taken {
+		j.take()
+	}
 	j.mu.Lock()
 	j.progress.Step, j.progress.At[s] = s, time.Now()
 	p := j.progress
@@ -93,7 +111,7 @@ func (j *job) observe(e event.Event) error {
 	case event.TypeStarted:
 		j.pass(Started)
 	case event.TypeExited:
-		j.leave()
+		j.guest.leave()
 		j.pass(Exited)
 	case event.TypeHarvested:
 		if h, ok := e.Data.(event.Harvested); ok {
@@ -109,6 +127,7 @@ func (j *job) observe(e event.Event) error {
 
 // tell is the last step.
 func (j *job) tell(result result.Result, err error) {
+	j.take()
 	j.mu.Lock()
 	j.progress.Result, j.progress.Err = result, err
 	j.mu.Unlock()
@@ -119,6 +138,9 @@ func (j *job) tell(result result.Result, err error) {
 	}
 	if err != nil {
 		about = append(about, "error", err)
+	}
+	if result.StartedAt != nil {
+		j.room.note(time.Duration(result.Usage.WallMS) * time.Millisecond)
 	}
 	j.Log.Info("ended", about...)
 	j.Told(result, err)

@@ -30,13 +30,13 @@ func TestRoom(t *testing.T) {
 	in := make(chan string, 2)
 	enter := func(name string, memory int64, cpus float64) {
 		go func() {
-			leave, err := r.enter(t.Context(), memory, cpus)
+			g, err := r.enter(t.Context(), memory, cpus)
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			in <- name
-			leave()
+			g.leave()
 		}()
 	}
 	enter("large", 4, 0.3)
@@ -48,8 +48,8 @@ func TestRoom(t *testing.T) {
 	if _, err := r.enter(impatient, 1, 0.1); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("who waits no longer: %v", err)
 	}
-	first()
-	first() // once is enough
+	first.leave()
+	first.leave() // once is enough
 	if got := <-in; got != "large" {
 		t.Errorf("%s came in first", got)
 	}
@@ -126,19 +126,19 @@ func TestRoomAmongMany(t *testing.T) {
 			m, c := rand.Int64N(5)+1, 0.1*float64(rand.IntN(5)+1)
 			ctx, cancel := context.WithTimeout(t.Context(), rand.N(20*time.Millisecond))
 			defer cancel()
-			leave, err := r.enter(ctx, m, c)
+			g, err := r.enter(ctx, m, c)
 			if err != nil {
 				return
 			}
 			change(1, m, c)
 			time.Sleep(rand.N(time.Millisecond))
 			change(-1, -m, -c)
-			leave()
+			g.leave()
 		})
 	}
 	guests.Wait()
-	if r.free.Memory != whole.Memory || r.free.CPUs < whole.CPUs-slack || len(r.waiting) != 0 || r.places != places {
-		t.Errorf("in the end %+v and %d places are free, and %d wait", r.free, r.places, len(r.waiting))
+	if r.free.Memory != whole.Memory || r.free.CPUs < whole.CPUs-slack || len(r.waiting) != 0 || len(r.placed) > 0 {
+		t.Errorf("in the end %+v is free, %d are there, and %d wait", r.free, len(r.placed), len(r.waiting))
 	}
 	if newRoom(capacity.Capacity{}, 1).whole.Memory != 0 {
 		t.Error("a room of unknown size has one")
@@ -153,14 +153,14 @@ func TestRoomForLessThanNothing(t *testing.T) {
 	whole := capacity.Capacity{Memory: 4, CPUs: 1}
 	for _, cpus := range []float64{-1e308, -1, math.Inf(-1), math.NaN()} {
 		r := newRoom(whole, 2)
-		leave, err := r.enter(t.Context(), -5, cpus)
+		g, err := r.enter(t.Context(), -5, cpus)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.left() != whole {
 			t.Errorf("with a guest of %v CPUs %+v are free", cpus, r.left())
 		}
-		if leave(); r.left() != whole {
+		if g.leave(); r.left() != whole {
 			t.Errorf("after a guest of %v CPUs %+v are free", cpus, r.left())
 		}
 	}
@@ -173,11 +173,11 @@ func TestRoomOfWhoIsGone(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	for range 64 {
-		if left, err := r.enter(gone, 4, 2); err == nil {
-			left()
+		if g, err := r.enter(gone, 4, 2); err == nil {
+			g.leave()
 		}
 	}
-	if r.left() != whole || r.places != 1 {
-		t.Errorf("%+v and %d places are free, want all", r.left(), r.places)
+	if r.left() != whole || len(r.placed) > 0 {
+		t.Errorf("%+v is free and %d are there, want all and none", r.left(), len(r.placed))
 	}
 }

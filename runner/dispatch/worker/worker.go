@@ -64,7 +64,7 @@ func (w *Worker) Work(ctx context.Context) error {
 		return err
 	}
 	w.open()
-	w.draining = ctx.Done()
+	w.draining, w.Options.Ahead = ctx.Done(), w.ahead
 	latest, stop := context.WithCancel(ctx)
 	var late sync.WaitGroup
 	late.Go(func() { w.commitLate(latest) })
@@ -94,13 +94,11 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	if missing := w.missing(claim.Job()); missing != "" && ctx.Err() == nil {
 		return w.elsewhere(claim.Job(), missing)
 	}
-	leave, err := w.enter(ctx, claim.Job())
+	guest, err := w.enter(ctx, claim.Job())
 	if err != nil {
 		return err
 	}
-	defer leave()
-	w.running.Add(1)
-	defer w.running.Add(-1)
+	defer guest.leave()
 	whole := context.WithoutCancel(ctx) // the row of a canceled job must end, too
 	if err := w.recover(whole, claim.Job().ID); err != nil {
 		return err
@@ -112,15 +110,18 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	if err != nil {
 		return err
 	}
-	j := &job{Worker: w, cause: func() error { return context.Cause(ctx) }, leave: leave}
+	j := newJob(ctx, w, guest)
 	j.ledger = &ledger{Catalog: w.Host.Catalog, claim: claim, row: row, then: func(run catalog.Run) queue.Then { return j.then(run, failures) }}
 	j.ledger.committed = func() { j.pass(Committed) }
-	j.take()
+	defer j.leave()
+	if guest.hasTurn() {
+		j.take()
+	}
 	return j.run(ctx)
 }
 
 // enter waits for room.
-func (w *Worker) enter(ctx context.Context, job queue.Job) (leave func(), err error) {
+func (w *Worker) enter(ctx context.Context, job queue.Job) (*guest, error) {
 	waiting, cancel := context.WithTimeout(ctx, roomTimeout)
 	defer cancel()
 	go func() {
@@ -130,23 +131,19 @@ func (w *Worker) enter(ctx context.Context, job queue.Job) (leave func(), err er
 		case <-waiting.Done():
 		}
 	}()
-	leave, err = w.room.enter(waiting, job.Memory, job.CPUs)
+	guest, err := w.room.enter(waiting, job.Memory, job.CPUs)
 	switch {
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), queue.ErrCanceled):
-		leaveAny(leave)
+		if err == nil {
+			guest.leave()
+		}
 		return nil, context.Cause(ctx)
 	case err != nil && ctx.Err() == nil:
 		return nil, &queue.Later{After: soon, Why: fmt.Sprintf("worker %s had no room for it", w.Options.Name)}
 	case err != nil: // canceled: its row is to say so
-		return func() {}, nil
+		return nobody(), nil
 	}
-	return leave, nil
-}
-
-func leaveAny(leave func()) {
-	if leave != nil {
-		leave()
-	}
+	return guest, nil
 }
 
 // recover settles what a killed worker of this host and root left of an analysis, which may be its result, before its row is
@@ -182,10 +179,24 @@ type job struct {
 	*Worker
 	cause  func() error // why it is to end; nil while it is not
 	ledger *ledger
-	leave  func() // gives the room back; it is idempotent
+	guest  *guest
+	back   atomic.Pointer[queue.Later] // why it was given back before its turn
+	take   func()                      // is the first step; it is idempotent
 
 	mu       sync.Mutex
 	progress Progress
+}
+
+func newJob(ctx context.Context, w *Worker, guest *guest) *job {
+	j := &job{Worker: w, guest: guest}
+	j.cause = func() error {
+		if later := j.back.Load(); later != nil {
+			return later
+		}
+		return context.Cause(ctx)
+	}
+	j.take = sync.OnceFunc(j.taken)
+	return j
 }
 
 // run runs it.
@@ -198,6 +209,13 @@ func (j *job) run(ctx context.Context) error {
 	}
 	stop := make(chan request.StopSignal, 2)
 	defer context.AfterFunc(ctx, func() { stop <- signalOf(j.cause()) })()
+	var admit func(context.Context) error
+	if !j.guest.hasTurn() {
+		admit = j.admit
+		waiting, over := context.WithCancel(ctx)
+		defer over()
+		go j.awaitTurn(waiting, stop)
+	}
 	own := *j.Host
 	own.Catalog = j.ledger
 	started, err := j.Begin(a.Limits)
@@ -205,7 +223,7 @@ func (j *job) run(ctx context.Context) error {
 		return j.refuse(ctx, runner.Refused(a, err, j.Host.Version), err)
 	}
 	result, err := runner.Run(context.WithoutCancel(ctx), &own, request.Request{ // what is half done is finished: Stop ends it
-		Analysis: a, Standby: started, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe,
+		Analysis: a, Standby: started, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe, Admit: admit,
 	})
 	if !j.ledger.started {
 		return j.refuse(ctx, result, err)
@@ -268,9 +286,9 @@ func (j *job) refuse(ctx context.Context, result result.Result, err error) error
 func (j *job) then(run catalog.Run, failures int) queue.Then {
 	cause, job := j.cause(), j.ledger.claim.Job()
 	switch {
-	case errors.Is(cause, queue.ErrCanceled), job.LastTry && !errors.Is(cause, queue.ErrDrained):
+	case errors.Is(cause, queue.ErrCanceled), job.LastTry && !untried(cause):
 		return queue.Finish
-	case run.State == catalog.Canceled && cause != nil: // by a drain, or because it took too long
+	case run.State == catalog.Canceled && cause != nil: // by a drain, because it took too long, or before its turn
 		return queue.Requeue
 	}
 	switch run.State {
@@ -283,9 +301,18 @@ func (j *job) then(run catalog.Run, failures int) queue.Then {
 	return queue.Finish
 }
 
+// untried reports whether the delivery of a job that ends for a cause does not count.
+func untried(cause error) bool {
+	var later *queue.Later
+	return errors.Is(cause, queue.ErrDrained) || errors.As(cause, &later)
+}
+
+// stoppedExit is the exit code of a stopped run: that of SIGTERM.
+const stoppedExit = 143
+
 // signalOf is the stop signal of a cause.
 func signalOf(cause error) request.StopSignal {
-	s := request.StopSignal{ExitCode: 143, Name: queue.ByDrain}
+	s := request.StopSignal{ExitCode: stoppedExit, Name: queue.ByDrain}
 	switch {
 	case errors.Is(cause, queue.ErrCanceled):
 		s.Name = "scidex-oci queue cancel"

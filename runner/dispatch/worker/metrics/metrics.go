@@ -85,16 +85,16 @@ func (m *Metrics) counter(name, help string) *count {
 func (m *Metrics) ofWorker(s Source) {
 	m.gauge("scidex_oci_worker_draining", "Whether the worker takes no more jobs.", func() float64 { return truth(s.Draining()) })
 	m.gauge("scidex_oci_worker_capacity_jobs", "How many analyses the worker takes at once.", func() float64 { return float64(s.Jobs) })
-	m.gauge("scidex_oci_worker_running_jobs", "How many analyses the worker has in hand, from their taking to their end.",
+	m.gauge("scidex_oci_worker_running_jobs", "How many analyses the worker has in hand, from their turn to their end.",
 		func() float64 { return float64(s.Load().Running) })
 	if whole := s.Capacity.Memory; whole > 0 {
 		m.gauge("scidex_oci_worker_capacity_memory_bytes", "What all analyses together may be granted.", func() float64 { return float64(whole) })
-		m.gauge("scidex_oci_worker_granted_memory_bytes", "The memory limits of the analyses that run, together.",
+		m.gauge("scidex_oci_worker_granted_memory_bytes", "The memory limits of the analyses that run or are prepared, together.",
 			func() float64 { return float64(whole - s.Load().Free.Memory) })
 	}
 	if whole := s.Capacity.CPUs; whole > 0 {
 		m.gauge("scidex_oci_worker_capacity_cpus", "The cores that all analyses together may be granted.", func() float64 { return whole })
-		m.gauge("scidex_oci_worker_granted_cpus", "The CPU limits of the analyses that run, together.",
+		m.gauge("scidex_oci_worker_granted_cpus", "The CPU limits of the analyses that run or are prepared, together.",
 			func() float64 { return max(0, whole-s.Load().Free.CPUs) })
 	}
 	m.add(gauge, "scidex_oci_worker_results_waiting", "How many results wait below the worker's root to be committed.",
@@ -113,7 +113,7 @@ func truth(yes bool) float64 {
 
 func (m *Metrics) ofRuns() {
 	m.wait = &durations{}
-	m.add(histogram, "scidex_oci_worker_queue_wait_seconds", "From the submission of an attempt to its taking by this worker.", m.wait)
+	m.add(histogram, "scidex_oci_worker_queue_wait_seconds", "From the submission of an attempt to its turn on this worker.", m.wait)
 	var took, ended []metric
 	for i, p := range phases {
 		m.phases[i] = &durations{labels: labeled("phase", p.name)}
