@@ -48,6 +48,7 @@ func (p *Plan) plainJob(dir *workspace.Workdir) protocol.Job {
 		Tree:           p.Tree,
 		Cache:          p.Extra.Cache,
 		Ahead:          p.Extra.Ahead,
+		AheadWithin:    protocol.LongestAhead,
 		WorkPath:       filepath.Join(dir.Path, workspace.WorkName),
 		Links:          p.Links(),
 		Scratch:        spec.ScratchDirs(),

@@ -25,6 +25,8 @@ type Job struct {
 	ID string `json:"id"`
 	// Ahead are the variables of a command that starts before its turn (container.Config); nil: it starts with the analysis.
 	Ahead []string `json:"ahead,omitempty"`
+	// AheadWithin is how long that may take to be ready.
+	AheadWithin time.Duration `json:"ahead_within,omitempty"`
 	// FixedAddresses disables address space randomisation.
 	FixedAddresses bool `json:"fixed_addresses,omitempty"`
 	// Spec is the OCI specification without the filter of system calls; the supervisor makes its binds and fills in the

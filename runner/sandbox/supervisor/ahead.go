@@ -12,9 +12,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
-// longestAhead is how long a command that is started ahead may take to be ready, far more than imports need.
-const longestAhead = 60 * time.Second
-
 // newNote makes the pipe on which a command that is started ahead says what it is ready with; nil where it is not.
 func newNote(job *protocol.Job) (read, write *os.File, err error) {
 	if job.Ahead == nil {
@@ -49,7 +46,7 @@ func isReady(note string) bool {
 // readNote returns what the command says up to a NUL, since a process that it has left may hold the pipe; nothing where it has
 // died.
 func (a *analysis) readNote() string {
-	_ = a.note.SetReadDeadline(time.Now().Add(longestAhead)) // a pipe can always have one
+	_ = a.note.SetReadDeadline(time.Now().Add(a.job.AheadWithin)) // a pipe can always have one
 	note, err := bufio.NewReader(io.LimitReader(a.note, protocol.NoteMax)).ReadString(0)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return protocol.NoteLate

@@ -1,0 +1,52 @@
+package sandbox
+
+import (
+	"bufio"
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+)
+
+// startedAhead has a script made ready, which does something else then, and returns what it noted and its first line.
+func startedAhead(t *testing.T, s *Supervisor, id, before string, within time.Duration) (note, line string) {
+	t.Helper()
+	r := newRun(t, s, id, `if [ -n "$AHEAD" ]; then `+before+`; fi; set -- /proc/[0-9]*; echo $AHEAD $# processes`, time.Hour)
+	r.job.Ahead, r.job.AheadWithin = []string{"AHEAD=ahead"}, within
+	r.create()
+	note, err := r.session.Prepare()
+	r.good(err)
+	r.good(r.session.Start())
+	line, err = bufio.NewReader(r.created.Stdout).ReadString('\n')
+	r.good(err)
+	if exit := r.wait(); !exit.Ended || exit.Status.ExitStatus() != 0 {
+		t.Errorf("%s: it ended as %+v", id, exit)
+	}
+	r.end()
+	return note, line
+}
+
+// TestPrepareLate has commands that do not become ready: they are started anew, and nothing of before is left.
+func TestPrepareLate(t *testing.T) {
+	s := launched(t)
+	for id, before := range map[string]string{
+		"sleeps":           "sleep 1000",
+		"is-stopped":       "kill -STOP $$",
+		"ignores-signals":  "trap '' TERM INT HUP; while :; do sleep 1; done",
+		"leaves-a-process": "sleep 1000 & exit 0", // which has the pipe of the note
+		"says-half":        "printf 'ready' >&4; sleep 1000",
+		"stops-all":        "sleep 1000 & kill -STOP -1; kill -STOP $$",
+	} {
+		if note, line := startedAhead(t, s, id, before, 50*time.Millisecond); note != protocol.NoteLate || line != "2 processes\n" {
+			t.Errorf("%s: it noted %q and said %q", id, note, line)
+		}
+	}
+}
+
+// TestPrepareReady has one that does.
+func TestPrepareReady(t *testing.T) {
+	note, line := startedAhead(t, launched(t), "ready", `printf 'ready\0' >&4; read _ <&5`, time.Hour)
+	if note != protocol.NoteReady || line != "ahead 2 processes\n" {
+		t.Errorf("it noted %q and said %q", note, line)
+	}
+}
