@@ -248,7 +248,7 @@ func TestRootfsBundle(t *testing.T) {
 }
 
 // TestRootfsAttacks lets those who write everywhere loose on a root filesystem in which everybody has every
-// right.
+// right; in a single run, and in one that was made ready ahead.
 func TestRootfsAttacks(t *testing.T) {
 	sum := tally{}
 	for _, name := range []string{"readonly.py", "root.py"} {
@@ -263,9 +263,9 @@ func TestRootfsAttacks(t *testing.T) {
 			under := newArena(h, "arena", p)
 			under.flags = append(under.flags, "--rootfs="+tree)
 			under.within["input"] = "/spoil"
-			inside := under.inside(p)
+			p.judge(t, outside, under.inside(p), sum)
+			p.judge(t, outside, under.ready(p), sum)
 			under.inspect(false)
-			p.judge(t, outside, inside, sum)
 		})
 	}
 	fmt.Println("attacks on root filesystems:", sum)
