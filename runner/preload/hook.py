@@ -135,23 +135,36 @@ def version(name):
     return found if isinstance(found, str) and found.isascii() and found.isprintable() and " " not in found else ""
 
 
+def file(fd):
+    """Which file a descriptor is; None: it is closed."""
+    try:
+        return os.fstat(fd)[:3]
+    except OSError:
+        return None
+
+
 def note(kind, lines):
     os.write(NOTE, "\n".join([kind] + lines).encode("utf-8", "replace")[:60000] + b"\0")
     os.close(NOTE)
 
 
 def ready():
-    wanted, before = os.environ.pop("SCIDEX_PRELOAD"), set(sys.modules)
+    wanted, before, pipes = os.environ.pop("SCIDEX_PRELOAD"), set(sys.modules), (file(NOTE), file(GATE))
     try:
         names = silently(preload, wanted)
+        if (file(NOTE), file(GATE)) != pipes:
+            raise Cold("an import closed a descriptor that is not its own")
         if shadowed(before):
             raise Cold("%s is beside the script too" % shadowed(before))
     except BaseException as error:
-        note("cold", [str(error) if isinstance(error, Cold) else "%s: %s" % (type(error).__name__, error)])
-        os._exit(0)
+        try:
+            if file(NOTE) == pipes[0]:
+                note("cold", [str(error) if isinstance(error, Cold) else "%s: %s" % (type(error).__name__, error)])
+        finally:
+            os._exit(1)  # an exception would let the site module go on to the script
     note("ready", ["%s %s" % (name, version(name)) for name in names])
     if not os.read(GATE, 1):
-        os._exit(0)
+        os._exit(1)  # init has ended, or an import has taken the byte
     os.close(GATE)
 
 

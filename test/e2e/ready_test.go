@@ -137,9 +137,14 @@ func TestReadyModules(t *testing.T) {
 func (h *harness) moduleIn(text string) string {
 	h.t.Helper()
 	venv := h.venv("/usr/bin/python3", h.dir+"/venv")
-	site := h.tool(venv+"/bin/python3", "-c", "import site; print(site.getsitepackages()[-1])")
-	writeFile(h.t, site+"/strange.py", text, 0o644)
+	writeFile(h.t, h.siteOf(venv)+"/strange.py", text, 0o644)
 	return venv
+}
+
+// siteOf is where the modules of an environment are.
+func (h *harness) siteOf(venv string) string {
+	h.t.Helper()
+	return h.tool(venv+"/bin/python3", "-c", "import site; print(site.getsitepackages()[-1])")
 }
 
 // TestReadyAnew has a module that leaves a process and ends the interpreter when it is imported ahead: the run starts anew, and
