@@ -151,6 +151,8 @@ def note(kind, lines):
 def ready():
     wanted, before, pipes = os.environ.pop("SCIDEX_PRELOAD"), set(sys.modules), (file(NOTE), file(GATE))
     try:
+        if sys.implementation.name != "cpython":
+            raise Cold("only CPython imports ahead")
         names = silently(preload, wanted)
         if (file(NOTE), file(GATE)) != pipes:
             raise Cold("an import closed a descriptor that is not its own")

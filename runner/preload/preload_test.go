@@ -43,6 +43,7 @@ func TestObstacle(t *testing.T) {
 		"env":        {"numpy", []string{"/usr/bin/env", "python3", script}, "import numpy", nil, ""},
 		"none":       {"none", []string{"python3", script}, "import numpy", nil, "--preload none"},
 		"flags":      {"", []string{"python3", "-I", script}, "import numpy", nil, "only Python scripts are made ready"},
+		"PyPy":       {"", []string{"/usr/bin/pypy3", script}, "import numpy", nil, "only CPython imports ahead"},
 		"another":    {"", []string{"Rscript", script}, "import numpy", nil, "only Python scripts are made ready"},
 		"notebook":   {"", []string{"python3", "-c", "x", script}, "import numpy", nil, "only Python scripts are made ready"},
 		"PYTHONPATH": {"", []string{"python3", script}, "import numpy", map[string]string{"PYTHONPATH": ""}, "PYTHONPATH is set"},

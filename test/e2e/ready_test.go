@@ -17,6 +17,11 @@ type situation struct {
 	outputs        map[string]string // digests by path
 }
 
+// differs reports whether two runs of a script have not done the same, however they were started.
+func (s situation) differs(other situation) bool {
+	return s.ended != other.ended || s.stdout != other.stdout || s.stderr != other.stderr || !maps.Equal(s.outputs, other.outputs)
+}
+
 // coldSituations are those that start cold although they could be prepared: what they import says something.
 var coldSituations = map[string]string{
 	"prints_at_import":  "an import printed something",
@@ -84,7 +89,7 @@ func (h *harness) compareSituations(more manifest) {
 		if was.start != "cold: --preload none" || is.start != want && !strings.Contains(is.start, "SyntaxError") {
 			h.t.Errorf("%s: the starts were %q and %q, want %q", name, was.start, is.start, want)
 		}
-		if was.ended != is.ended || was.stdout != is.stdout || was.stderr != is.stderr || !maps.Equal(was.outputs, is.outputs) {
+		if was.differs(is) {
 			h.t.Errorf("%s differs:\ncold:  %s\n%s\n%s\n%v\nready: %s\n%s\n%s\n%v", name,
 				was.ended, was.stdout, was.stderr, was.outputs, is.ended, is.stdout, is.stderr, is.outputs)
 		}
@@ -145,6 +150,27 @@ func (h *harness) moduleIn(text string) string {
 func (h *harness) siteOf(venv string) string {
 	h.t.Helper()
 	return h.tool(venv+"/bin/python3", "-c", "import site; print(site.getsitepackages()[-1])")
+}
+
+// TestReadyPyPy has scripts run by PyPy, by its own name and by that of Python: they start as they do without a start ahead.
+func TestReadyPyPy(t *testing.T) {
+	h := newHarness(t)
+	names, runtime := []string{"argv", "main", "path", "streams", "traceback", "subprocesses", "ends"}, manifest{"runtime": h.venv("/usr/bin/pypy3", h.dir+"/pypy")}
+	cold, auto := h.situations(names, "none", runtime), h.situations(names, "auto", runtime)
+	for _, name := range names {
+		was, is := cold[name], auto[name]
+		if is.start != "cold: only CPython imports ahead" || !strings.Contains(is.stdout+is.stderr, map[string]string{"path": "pypy", "traceback": "RuntimeError: outer"}[name]) {
+			t.Errorf("%s: its start was %q, it said %q, %q", name, is.start, is.stdout, is.stderr)
+		}
+		if was.differs(is) {
+			t.Errorf("%s: %+v, want %+v", name, is, was)
+		}
+	}
+	id := h.newID()
+	got, _ := h.batch(0, h.lines(manifest{"id": id, "script": h.write("shebang.py", "#!/usr/bin/pypy3\nimport json, sys\nprint(sys.implementation.name)\n", 0o755)}))
+	if r := got[id]; r.Start == nil || r.Start.Reason != "only CPython imports ahead" || h.stdoutOf(r) != "pypy\n" {
+		t.Errorf("start %+v, it said %q", r.Start, h.stdoutOf(r))
+	}
 }
 
 // TestReadyAnew has a module that leaves a process and ends the interpreter when it is imported ahead: the run starts anew, and
