@@ -15,9 +15,10 @@ import growth
 import harvest
 import memory
 import start
+import warm
 from measure import Failed, Samples, markdown, peer_name, report, say, take
 
-LINES = {"run": start.RUN, "batch": start.BATCH, "harvest": harvest.LINE, "memory": memory.LINE, "growth": growth.LINE}
+LINES = {"run": start.RUN, "batch": start.BATCH, "warm": warm.WARM, "harvest": harvest.LINE, "memory": memory.LINE, "growth": growth.LINE}
 VERSIONS = (("runc", "--version"), ("crun", "--version"), ("podman", "--version"), ("bwrap", "--version"), ("restic", "version"))
 
 
@@ -86,7 +87,7 @@ def options():
     parser.add_argument("--list", action="store_true", help="print the lines and their goals")
     parser.add_argument("--small", action="store_true", help="one round of a hundredth of the sizes: only shows that all works")
     parser.add_argument("--rounds", type=int, metavar="N", help="how often each way is measured")
-    parser.add_argument("--before", type=Path, metavar="PROGRAM", help="run, batch and memory: another build of scidex-oci, whose supervisor is beside it, as an absolute path")
+    parser.add_argument("--before", type=Path, metavar="PROGRAM", help="run, batch, warm and memory: another build of scidex-oci, whose supervisor is beside it, as an absolute path")
     parser.add_argument("line", nargs="*", choices=[*LINES, []], help="the default is all of them")
     return parser.parse_args()
 
