@@ -21,6 +21,10 @@ func (r *run) startAhead() {
 		r.task.Report.Start = &result.Start{Kind: result.StartCold, Reason: why}
 		return
 	}
+	if r.likeTemplate() {
+		p.Extra.Forked = true
+		return
+	}
 	p.Extra.Ahead = preload.Variables(p.Analysis.Preload)
 	p.Tree.Files = append(slices.Clip(p.Tree.Files), preload.File())
 }

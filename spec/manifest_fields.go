@@ -47,6 +47,7 @@ func manifestFields(a *Analysis) []field {
 		{"work_files", number(&a.WorkFiles, ParseWorkFiles)},
 		{"work_storage", text(&a.WorkStorage)},
 		{"preload", text(&a.Preload)},
+		{"warm", text(&a.Warm)},
 		{"limits", text(&a.Limits)},
 		{"digest_inputs", text(&a.DigestInputs)},
 		{"deterministic", boolean(&a.Deterministic)},

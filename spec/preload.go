@@ -9,6 +9,14 @@ import (
 // moduleName is the name of a Python module, with those of its packages.
 var moduleName = regexp.MustCompile(`^[A-Za-z_]\w{0,99}(\.[A-Za-z_]\w{0,99}){0,9}$`)
 
+// checkWarm accepts auto and none.
+func checkWarm(value string) error {
+	if value == "" || value == PreloadAuto || value == None {
+		return nil
+	}
+	return fmt.Errorf("warm %s: give auto or none", quote(value))
+}
+
 // checkPreload accepts auto, none and a list of modules; both words match as modules.
 func checkPreload(value string) error {
 	if value == "" {

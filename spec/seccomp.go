@@ -50,6 +50,17 @@ func Filter(arch string, audit bool) (*specs.LinuxSeccomp, error) {
 	return profile, nil
 }
 
+// TemplateFilter is Filter for a template and the analyses that are forked from it: it passes setns(2), about which the supervisor
+// is asked each time (runner/audit).
+func TemplateFilter(arch string, audit bool) (*specs.LinuxSeccomp, error) {
+	profile, err := Filter(arch, audit)
+	if err != nil {
+		return nil, err
+	}
+	profile.Syscalls = append(profile.Syscalls, specs.LinuxSyscall{Names: []string{"setns"}, Action: specs.ActAllow})
+	return profile, nil
+}
+
 // without removes the named system calls from all rules, and rules that become empty.
 func without(rules []specs.LinuxSyscall, names []string) []specs.LinuxSyscall {
 	var kept []specs.LinuxSyscall

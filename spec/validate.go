@@ -228,6 +228,7 @@ func checkChoices(a Analysis) error {
 		oneOf("digest_inputs", a.DigestInputs, DigestScript, DigestListing, DigestFull),
 		oneOf("keep", a.Keep, KeepNever, KeepFailed, KeepAlways),
 		checkPreload(a.Preload),
+		checkWarm(a.Warm),
 	} {
 		if err != nil {
 			return err

@@ -2,16 +2,21 @@ package result
 
 // Start is how the analysis of a run that waited for its turn started.
 type Start struct {
-	// Kind is StartCold or StartReady.
+	// Kind is StartCold, StartReady or StartForked.
 	Kind string `json:"kind"`
 	// Reason says why the start was cold.
 	Reason string `json:"reason,omitempty"`
 	// Modules are the packages that were imported before, with their versions; empty where a package has none.
 	Modules map[string]string `json:"modules,omitempty"`
+	// SharedBytes is the memory that a forked analysis began with and shared with others of its template. Its own usage is
+	// counted without it.
+	SharedBytes int64 `json:"shared_bytes,omitempty"`
 }
 
 // The kinds of a start.
 const (
 	StartCold  = "cold"  // as a run that does not wait
 	StartReady = "ready" // its modules were imported in its own container
+	// StartForked was forked from a process that had imported the modules, into its own container.
+	StartForked = "forked"
 )

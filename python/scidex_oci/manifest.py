@@ -56,6 +56,7 @@ class Manifest(TypedDict, total=False):
     deterministic: bool
     keep: str
     preload: str
+    warm: str
 
 
 def encode(fields: Mapping[str, Any]) -> bytes:

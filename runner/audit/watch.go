@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -35,21 +36,34 @@ var ErrLost = errors.New("the audit ended before the analysis")
 
 // Watch answers the notifications of one container.
 type Watch struct {
-	fd     *os.File
-	ledger ledger
-	pace   pace
-	done   chan struct{}
-	err    error // events may be missing
-	lost   error // why the watch ended early
+	fd    *os.File
+	forks *Forks // nil: the container is no template
+	pace  pace
+	done  chan struct{}
+	lost  error // why the watch ended early
 
+	mu       sync.Mutex // of what follows: processes forked from a template ask on another descriptor
+	ledger   ledger
+	err      error     // events may be missing
 	loopback *loopback // nil: not opened yet, or not possible
+}
+
+// Forks answers for the processes that were forked from a template, all of which ask on its descriptor.
+type Forks struct {
+	// MayJoin reports whether a process may enter namespaces (setns(2)) now.
+	MayJoin func() bool
+	// WatchOf is the watch of the analysis that a process belongs to; nil: none.
+	WatchOf func(pid int) *Watch
 }
 
 // Start answers notifications from fd until every process under its filter is dead. If it fails before, it calls lost,
 // which must kill them. fd stays open until Wait: without it the kernel would allow another listener, and one of the
 // analysis' own could permit sockets of any family (seccomp(2), EBUSY of SECCOMP_FILTER_FLAG_NEW_LISTENER).
-func Start(fd *os.File, lost func()) *Watch {
-	w := &Watch{fd: fd, done: make(chan struct{})}
+func Start(fd *os.File, lost func()) *Watch { return StartTemplate(fd, lost, nil) }
+
+// StartTemplate is Start for a template and all that is forked from it.
+func StartTemplate(fd *os.File, lost func(), forks *Forks) *Watch {
+	w := &Watch{fd: fd, forks: forks, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
 		// One thread, whose CPU time is the analysis' cost here.
@@ -67,6 +81,8 @@ func Start(fd *os.File, lost func()) *Watch {
 // that the watch ended early.
 func (w *Watch) Wait() ([]Event, error) {
 	<-w.done
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	err := errors.Join(w.lost, w.err, w.fd.Close(), w.loopback.Close())
 	return w.ledger.all(time.Now()), err
 }
@@ -114,22 +130,51 @@ func (w *Watch) next() error {
 	if rest := w.pace.rest(time.Now(), processorTime()); rest > 0 {
 		_, _ = w.poll(0, rest) // or until all have ended
 	}
-	tried := w.judge(&n)
+	asker := w.watchOf(&n)
+	tried := asker.judge(&n, w.fd)
 	r := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-	if refused(n.call) {
-		r = response{id: n.id, errno: -int32(unix.EAFNOSUPPORT)}
+	if errno := w.refused(n.call); errno != 0 {
+		r = response{id: n.id, errno: -int32(errno)}
 	}
 	if err := ioctl(w.fd, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)); err != nil {
 		return passing("answer", err)
 	}
-	if tried.kind != "" {
-		w.ledger.note(time.Now().UTC(), tried)
-	}
+	asker.note(tried)
 	return nil
 }
 
-// refused calls are notified only if they make a socket of a forbidden family.
-func refused(call int32) bool { return call == unix.SYS_SOCKET || call == unix.SYS_SOCKETPAIR }
+func (w *Watch) note(tried attempt) {
+	if tried.kind == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ledger.note(time.Now().UTC(), tried)
+}
+
+// watchOf is the watch of the run that a notification comes from.
+func (w *Watch) watchOf(n *notification) *Watch {
+	if w.forks != nil {
+		if of := w.forks.WatchOf(int(n.pid)); of != nil {
+			return of
+		}
+	}
+	return w
+}
+
+// refused is the error of a call that does not continue, or 0.
+func (w *Watch) refused(call int32) unix.Errno {
+	switch {
+	case makesSocket(call):
+		return unix.EAFNOSUPPORT
+	case call == unix.SYS_SETNS && (w.forks == nil || !w.forks.MayJoin()):
+		return unix.EPERM
+	}
+	return 0
+}
+
+// makesSocket calls are notified only if the socket's family is forbidden.
+func makesSocket(call int32) bool { return call == unix.SYS_SOCKET || call == unix.SYS_SOCKETPAIR }
 
 func passing(what string, err error) error {
 	if err == nil || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINTR) {
@@ -140,17 +185,19 @@ func passing(what string, err error) error {
 
 // judge reads the call's arguments. The pid may have been reused while its files were read, so a notification that is no
 // longer valid is discarded (seccomp_unotify(2)).
-func (w *Watch) judge(n *notification) attempt {
+func (w *Watch) judge(n *notification, asked *os.File) attempt {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	var tried attempt
 	switch {
-	case refused(n.call):
+	case makesSocket(n.call):
 		return judgeFamily(n.args[0])
 	case n.call == unix.SYS_CONNECT:
 		tried = judgeCall(w.process(n), n.args[1], n.args[2], false)
 	case n.call == unix.SYS_SENDTO:
 		tried = judgeCall(w.process(n), n.args[4], n.args[5], true)
 	}
-	if ioctl(w.fd, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) != nil {
+	if ioctl(asked, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) != nil {
 		return attempt{}
 	}
 	return tried

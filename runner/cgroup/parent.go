@@ -76,7 +76,7 @@ func (p *Parent) above() shortage.Groups {
 // New makes the group name below parent, sets its limits and reads them back. It fails if the kernel reports another
 // limit.
 func (p *Parent) New(name string, limits Limits) (_ *Group, _ Effective, err error) {
-	g := &Group{limits: limits}
+	g := &Group{}
 	for _, dir := range p.Plan(name) {
 		if err := os.Mkdir(dir, 0o755); err != nil { // an existing one is another run's
 			return nil, Effective{}, errors.Join(fmt.Errorf("make control group: %w", err), g.Remove())
@@ -90,14 +90,8 @@ func (p *Parent) New(name string, limits Limits) (_ *Group, _ Effective, err err
 			err = errors.Join(err, g.Remove())
 		}
 	}()
-	if err := g.files.set(limits); err != nil {
-		return nil, Effective{}, fmt.Errorf("set limits: %w", err)
-	}
-	got, err := g.files.effective()
-	if err != nil {
-		return nil, Effective{}, fmt.Errorf("read limits back: %w", err)
-	}
-	return g, got, compare(limits, got)
+	got, err := g.Set(limits)
+	return g, got, err
 }
 
 // GrantCPU says how the caller gets the cpu controller if CPU is false.

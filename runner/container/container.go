@@ -45,6 +45,10 @@ type Config struct {
 	// Note as descriptor 4. Nil: Start starts the command.
 	Ahead []string
 	Note  *os.File
+	// Forked says that the command is not started by Start: the analysis is forked into the container, or Begin starts it.
+	Forked bool
+	// Control is descriptor 5 of a template, on which it gets its orders; nil: the container is no template. Spec is a TemplateSpec.
+	Control *os.File
 	// Trace records the steps of the container's start and end; nil: none.
 	Trace *trace.Tracer
 }
@@ -97,6 +101,12 @@ func Create(cfg Config) (*Container, error) {
 	}
 	if cfg.Trace != nil {
 		options = append(options, "--trace")
+	}
+	if cfg.Forked {
+		options = append(options, "--forked")
+	}
+	if cfg.Control != nil {
+		options = append(options, "--template")
 	}
 	for _, variable := range cfg.Ahead {
 		options = append(options, "--ahead="+variable)
@@ -166,6 +176,9 @@ func newProcess(cfg Config, reports *os.File) *libcontainer.Process {
 	if cfg.Ahead != nil {
 		extra = append(extra, cfg.Note)
 	}
+	if cfg.Control != nil {
+		extra = append(extra, cfg.Control)
+	}
 	return &libcontainer.Process{
 		Init:            true,
 		Args:            p.Args,
@@ -173,12 +186,18 @@ func newProcess(cfg Config, reports *os.File) *libcontainer.Process {
 		Cwd:             p.Cwd,
 		UID:             int(p.User.UID),
 		GID:             int(p.User.GID),
-		Capabilities:    &configs.Capabilities{},
+		Capabilities:    capabilities(p.Capabilities),
 		NoNewPrivileges: &noNewPrivileges,
 		Stdin:           cfg.Stdin,
 		Stdout:          cfg.Stdout,
 		Stderr:          cfg.Stderr,
 		ExtraFiles:      extra,
+	}
+}
+
+func capabilities(c *specs.LinuxCapabilities) *configs.Capabilities {
+	return &configs.Capabilities{
+		Bounding: c.Bounding, Effective: c.Effective, Inheritable: c.Inheritable, Permitted: c.Permitted, Ambient: c.Ambient,
 	}
 }
 
@@ -197,7 +216,8 @@ func (c *Container) Start() error {
 	return nil
 }
 
-// Begin lets a command that Config.Ahead has started begin: as it is, or anew, as if it had not been started before.
+// Begin lets an analysis begin that Config.Ahead has started or that was forked into the container: as it is, or anew, as if there had
+// been none before.
 func (c *Container) Begin(anew bool) {
 	if anew {
 		c.reports.answer(answerAnew)
@@ -205,6 +225,20 @@ func (c *Container) Begin(anew bool) {
 	}
 	c.reports.answer(answerPass)
 }
+
+// Ended has init end the container of a forked analysis, which is this process's child and had the status.
+func (c *Container) Ended(status syscall.WaitStatus) error {
+	c.reports.done(status)
+	info := unix.Siginfo{Signo: int32(unix.SIGCHLD), Code: siQueue}
+	err := unix.PidfdSendSignal(int(c.pidfd.Fd()), unix.SIGCHLD, &info, 0)
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("signal container: %w", err)
+	}
+	return nil
+}
+
+// siQueue is SI_QUEUE of sigqueue(3), which no process of the container can send as from here.
+const siQueue = -1
 
 // Signal sends sig to the container's init, which forwards all but SIGKILL to every process, SIGTSTP as SIGSTOP; SIGKILL
 // ends the PID namespace. A container that has ended is no error.

@@ -31,6 +31,9 @@ type Watch struct {
 	// Audited receives the notification descriptor for Config.Audit (seccomp_unotify(2)) before the command starts, and
 	// owns it.
 	Audited func(notifications *os.File)
+	// Waits is called when an analysis can be forked into a container with Config.Forked; may be nil. Before its init is there,
+	// the kernel lets no template join (ptrace(2), access mode checking).
+	Waits func()
 	// Executed is called once the command's execve succeeded.
 	Executed func()
 	// Left is called when the analysis has ended and left processes, which are stopped until it returns and then killed;
@@ -60,6 +63,10 @@ func (c *Container) Wait(watch Watch) (Exit, error) {
 			refused = fmt.Errorf("the kernel does not ask about calls (seccomp user notification): %w; use --audit off", syscall.Errno(r.value))
 		case reportOpen:
 			refused = fmt.Errorf("the kernel does not take the filter of system calls: %w", syscall.Errno(r.value))
+		case reportWaits:
+			if watch.Waits != nil {
+				watch.Waits()
+			}
 		case reportExecuted:
 			exit.Executed = true
 			watch.Executed()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +25,7 @@ const (
 	reportBegun    = 9
 	reportFiltered = 10
 	reportLeft     = 11
+	reportWaits    = 12
 )
 
 // report is one of our init.
@@ -68,6 +70,11 @@ const (
 
 // answer lets init, which waits for the byte, go on. It may have been killed: errors do not matter.
 func (r *reports) answer(with byte) { _, _ = r.sock.Write([]byte{with}) }
+
+// done sends the wait status of a forked analysis.
+func (r *reports) done(status syscall.WaitStatus) {
+	_, _ = r.sock.Write(binary.NativeEndian.AppendUint32(nil, uint32(status)))
+}
 
 func (r *reports) Close() error { return r.sock.Close() }
 

@@ -5,13 +5,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/execute/limits"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
-	"github.com/scidex-ai/scidex-oci/runner/preload"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
-	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -38,25 +35,15 @@ func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err
 	return unwatch, nil
 }
 
-// ahead starts the command of a job ahead, and returns when it is ready or of no use, and what came of it.
-func ahead(ctx context.Context, space *workspace.Workspace, stop <-chan request.StopSignal) (*result.Start, error) {
-	waiting, release := request.UntilStop(ctx, stop, 0)
-	unheeded := context.AfterFunc(waiting, func() { space.Warn(space.Supervisor.Kill()) })
-	note, err := space.Supervisor.Prepare()
-	unheeded()
-	if err = cmp.Or(release(), err); err != nil {
-		return nil, err
-	}
-	start := preload.Read(note)
-	return &start, nil
-}
-
 // admit has the command started ahead where the plan says so, and waits at the gate until the request admits the analysis.
 func (e *execution) admit(ctx context.Context) (err error) {
-	if e.Plan.Extra.Ahead != nil {
+	if e.Plan.Extra.Early() {
 		imported := e.span("import modules ahead")
-		e.report.Start, err = ahead(ctx, e.Space, e.Request.Stop)
+		err = early(ctx, e.Task, &e.report)
 		imported()
+	}
+	if e.Serve != nil && err == nil {
+		e.Serve(*e.report.Start)
 	}
 	if e.Request.Admit == nil || err != nil {
 		return err

@@ -17,13 +17,16 @@ var programs embed.FS
 
 // Program returns the program for runs with or without the audit (spec.Filter): a sequence of struct sock_filter, in the
 // machine's byte order.
-func Program(audit bool) ([]byte, error) { return read(programs, audit) }
+func Program(audit bool) ([]byte, error) { return read(programs, "", audit) }
+
+// Template returns the program for templates and what is forked from them (spec.TemplateFilter).
+func Template(audit bool) ([]byte, error) { return read(programs, "template-", audit) }
 
 // read refuses a program for another architecture, which would kill every call.
-func read(from fs.ReadFileFS, audit bool) ([]byte, error) {
-	name := "plain"
+func read(from fs.ReadFileFS, prefix string, audit bool) ([]byte, error) {
+	name := prefix + "plain"
 	if audit {
-		name = "audited"
+		name = prefix + "audited"
 	}
 	program, err := from.ReadFile("programs/" + name + "-" + runtime.GOARCH + ".bpf")
 	if errors.Is(err, fs.ErrNotExist) {

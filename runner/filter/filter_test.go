@@ -54,7 +54,7 @@ func TestBuiltWithout(t *testing.T) {
 		"another architecture": {"programs/plain-vax.bpf": {Data: make([]byte, 8)}, "programs/audited-vax.bpf": {Data: make([]byte, 8)}},
 	} {
 		for _, audit := range []bool{false, true} {
-			program, err := read(files, audit)
+			program, err := read(files, "", audit)
 			if program != nil || err == nil || !strings.Contains(err.Error(), "build it with scripts/build") {
 				t.Errorf("%s: %d bytes (%v)", name, len(program), err)
 			}

@@ -59,7 +59,12 @@ type Plan struct {
 type Extra struct {
 	Cache []rootfs.File
 	Ahead []string
+	// Forked says that the analysis is forked from the template of its supervisor, and Template that this is that.
+	Forked, Template bool
 }
+
+// Early reports whether the command starts before its turn.
+func (e Extra) Early() bool { return e.Ahead != nil || e.Forked }
 
 // Close releases all that the plan has opened and locked.
 func (p *Plan) Close() error {

@@ -5,7 +5,8 @@ package preload
 import (
 	"bytes"
 	"cmp"
-	_ "embed"
+	"embed"
+	"fmt"
 	"io"
 	"path"
 	"regexp"
@@ -21,6 +22,14 @@ import (
 //go:embed hook.py
 var hook []byte
 
+// The pattern does not name the built file, so that `go vet` works before scripts/build.
+//
+//go:embed *
+var files embed.FS
+
+// library is what a template forks by (src/fork.c).
+const library = "fork.so"
+
 // dir has the hook, inside.
 const dir = "/etc/scidex-preload"
 
@@ -28,6 +37,20 @@ const dir = "/etc/scidex-preload"
 // interpreter are there and before the script is opened.
 func File() rootfs.File {
 	return rootfs.File{Path: dir + "/sitecustomize.py", Data: hook, Mode: 0o444}
+}
+
+// TemplateFiles are what a template needs: the hook, and what it forks by.
+func TemplateFiles() ([]rootfs.File, error) {
+	data, err := files.ReadFile(library)
+	if err != nil {
+		return nil, fmt.Errorf("this binary was built without the library of templates; build it with scripts/build: %w", err)
+	}
+	return []rootfs.File{File(), {Path: dir + "/" + library, Data: data, Mode: 0o555}}, nil
+}
+
+// TemplateVariables are Variables for a template.
+func TemplateVariables(modules string) []string {
+	return append(Variables(modules), "SCIDEX_TEMPLATE=1")
 }
 
 // Variables are what the interpreter is started with besides the analysis' own environment, "NAME=VALUE", for the modules of

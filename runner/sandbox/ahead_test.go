@@ -14,7 +14,7 @@ func startedAhead(t *testing.T, s *Supervisor, id, before string, within time.Du
 	r := newRun(t, s, id, `if [ -n "$AHEAD" ]; then `+before+`; fi; set -- /proc/[0-9]*; echo $AHEAD $# processes`, time.Hour)
 	r.job.Ahead, r.job.AheadWithin = []string{"AHEAD=ahead"}, within
 	r.create()
-	note, err := r.session.Prepare()
+	note, _, err := r.session.Prepare()
 	r.good(err)
 	r.good(r.session.Start())
 	line, err = bufio.NewReader(r.created.Stdout).ReadString('\n')

@@ -40,16 +40,16 @@ func (s *Session) Create(job protocol.Job, files []*os.File) (*Created, error) {
 		return nil, fmt.Errorf("the supervisor sent %d descriptors where 3 were due", len(m.Files))
 	}
 	c := &Created{pidfd: m.Files[0], Stdout: m.Files[1], Stderr: m.Files[2], Walls: m.Walls}
-	c.Pid, err = pidOf(c.pidfd)
+	c.Pid, err = PidOf(c.pidfd)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-// pidOf reads the process id of a pidfd in this process's PID namespace: fdinfo translates it, whatever namespace the
+// PidOf reads the process id of a pidfd in this process's PID namespace: fdinfo translates it, whatever namespace the
 // descriptor came from (pidfd_open(2)).
-func pidOf(pidfd *os.File) (int, error) {
+func PidOf(pidfd *os.File) (int, error) {
 	f, err := os.Open("/proc/self/fdinfo/" + strconv.Itoa(int(pidfd.Fd())))
 	if err != nil {
 		return 0, err
@@ -68,24 +68,25 @@ func pidOf(pidfd *os.File) (int, error) {
 }
 
 // Prepare starts a job's command ahead (protocol.Job), and returns what it says: see preload.Read. A container that ends
-// meanwhile says nothing; Wait returns its end.
-func (s *Session) Prepare() (note string, err error) {
+// meanwhile says nothing; Wait returns its end. An analysis that was forked from a template comes with its pidfd, for the caller
+// to close.
+func (s *Session) Prepare() (note string, forked *os.File, err error) {
 	if err := s.conn.Send(protocol.Message{Type: protocol.MsgPrepare}); err != nil {
-		return "", s.lost(err)
+		return "", nil, s.lost(err)
 	}
 	for {
 		m, err := s.receive()
 		switch {
 		case err != nil:
-			return "", s.lost(err)
+			return "", nil, s.lost(err)
 		case m.Type == protocol.MsgPrepared:
-			return m.Note, nil
+			return m.Note, protocol.Given(append([]*os.File{nil}, m.Files...), 1), nil
 		case m.Type == protocol.MsgFailed:
-			return "", errors.New(m.Error)
+			return "", nil, errors.New(m.Error)
 		case m.Type == protocol.MsgExited:
 			s.exit = m.Exit
 		case m.Type != protocol.MsgKilled:
-			return "", fmt.Errorf("the supervisor said %q before the analysis", m.Type)
+			return "", nil, fmt.Errorf("the supervisor said %q before the analysis", m.Type)
 		}
 	}
 }

@@ -93,9 +93,10 @@ type result struct {
 		SHA256 string `json:"sha256"`
 	} `json:"stdin,omitempty"`
 	Start *struct {
-		Kind    string            `json:"kind"`
-		Reason  string            `json:"reason,omitempty"`
-		Modules map[string]string `json:"modules,omitempty"`
+		Kind        string            `json:"kind"`
+		Reason      string            `json:"reason,omitempty"`
+		Modules     map[string]string `json:"modules,omitempty"`
+		SharedBytes int64             `json:"shared_bytes,omitempty"`
 	} `json:"start,omitempty"`
 	ActionID *string `json:"action_id"`
 	Inputs   []struct {

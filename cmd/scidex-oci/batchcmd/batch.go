@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
@@ -74,6 +75,7 @@ type session struct {
 	stores    *stores.Stores
 	logs      stores.BlobOpener // of what was committed, for the report
 	pool      *standby.Pool
+	templates *runner.Templates
 	screen    *screen.Terminal
 	progress  *screen.Progress
 	suspended batch.SuspendGroup
@@ -155,14 +157,6 @@ func (b *session) run(ctx context.Context) (err error) {
 	return b.close(b.perform(ctx, b.source()), survey.Lines)
 }
 
-// source gives each line an id, but with --resume, which needs that of the batch before.
-func (b *session) source() batch.Source {
-	if b.options.resume {
-		return b.lines.Source()
-	}
-	return runflags.WithIDs{Source: b.lines.Source()}
-}
-
 // fit lowers the number of jobs to the limits of this process and its user, and reports that.
 func (b *session) fit(survey batch.Survey) error {
 	asked := min(b.options.jobs, max(survey.Lines, 1)) // there is no more to do at once
@@ -223,6 +217,7 @@ func (b *session) perform(ctx context.Context, source batch.Source) batch.Summar
 	defer command.IgnoreNextStop(signals)
 	defer command.HandleSuspend(&b.suspended)()
 	defer b.screen.ClearStatus()
+	defer b.openTemplates()()
 	all := batch.Batch{
 		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(), Idle: b.idle,
 		Asked: func(id string) []int64 { return watch.AskedToStop(b.stores.Host, id) }, Draining: b.progress.Drain, Ended: b.ended,

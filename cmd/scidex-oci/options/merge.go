@@ -26,6 +26,7 @@ func Merge(base, over spec.Analysis) spec.Analysis {
 		{&a.DigestInputs, &over.DigestInputs},
 		{&a.Keep, &over.Keep},
 		{&a.Preload, &over.Preload},
+		{&a.Warm, &over.Warm},
 	} {
 		replace(field.to, *field.from)
 	}

@@ -165,7 +165,7 @@ func (t Table) logs(r result.Result) {
 // startText is a kind of start with its reason or its modules: "ready: numpy 1.24.2, pandas 1.5.3".
 func startText(s result.Start) string {
 	text := []string{s.Reason}
-	if s.Kind == result.StartReady {
+	if s.Kind != result.StartCold {
 		text = nil
 		for _, name := range slices.Sorted(maps.Keys(s.Modules)) {
 			text = append(text, strings.TrimSpace(name+" "+s.Modules[name]))

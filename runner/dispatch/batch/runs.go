@@ -14,9 +14,11 @@ import (
 
 // Runs is a Work that makes a run of each line. All share one supervisor.
 type Runs struct {
-	Host    *phase.Host
-	Pool    *standby.Pool
-	Version string // of this program
+	Host *phase.Host
+	Pool *standby.Pool
+	// Templates are what lines may be forked from; nil: none.
+	Templates *runner.Templates
+	Version   string // of this program
 	// AnyRoot, Overwrite and NoAudit are those of each request.Request.
 	AnyRoot, Overwrite, NoAudit bool
 	Caller                      request.Caller
@@ -110,7 +112,10 @@ func (r *Runs) observe(line Line) func(event.Event) error {
 // run runs a request under the shared supervisor.
 func (r *Runs) run(ctx context.Context, req request.Request) (result.Result, error) {
 	var err error
-	if req.Standby, err = r.Pool.Begin(req.Analysis.Limits); err != nil {
+	if req.Standby, req.Template = r.Templates.Begin(ctx, req.Analysis); req.Standby == nil {
+		req.Standby, err = r.Pool.Begin(req.Analysis.Limits)
+	}
+	if err != nil {
 		return runner.Refused(req.Analysis, err, r.Version), err
 	}
 	return runner.Run(ctx, r.Host, req)

@@ -17,6 +17,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/opencontainers/runtime-spec/specs-go"
+
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -34,18 +36,23 @@ func run(args []string) error {
 	arch, directory := args[0], args[1]
 	files := map[string][]byte{}
 	for name, audit := range map[string]bool{"plain": false, "audited": true} {
-		some, err := filesOf(name+"-"+arch, arch, audit)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		for prefix, filter := range map[string]profiler{"": spec.Filter, "template-": spec.TemplateFilter} {
+			some, err := filesOf(prefix+name+"-"+arch, arch, audit, filter)
+			if err != nil {
+				return fmt.Errorf("%s%s: %w", prefix, name, err)
+			}
+			maps.Copy(files, some)
 		}
-		maps.Copy(files, some)
 	}
 	return replace(directory, files)
 }
 
+// profiler makes the profile of an architecture.
+type profiler func(arch string, audit bool) (*specs.LinuxSeccomp, error)
+
 // filesOf returns the program and its profile's digest, by which tests notice a change.
-func filesOf(name, arch string, audit bool) (map[string][]byte, error) {
-	profile, err := spec.Filter(arch, audit)
+func filesOf(name, arch string, audit bool, filter profiler) (map[string][]byte, error) {
+	profile, err := filter(arch, audit)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ const (
 	MsgJob       = "job"
 	MsgCreated   = "created" // with pidfd, standard output and standard error
 	MsgPrepare   = "prepare"
-	MsgPrepared  = "prepared" // with Note
+	MsgPrepared  = "prepared" // with Note; with the pidfd of an analysis that was forked
 	MsgStart     = "start"
 	MsgStarted   = "started"
 	MsgUsage     = "usage"

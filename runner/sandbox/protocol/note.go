@@ -1,6 +1,13 @@
 package protocol
 
-import "time"
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
 
 // A note is what a command that was started ahead says (Job.Ahead): NoteReady in its first line, and then what it has
 // imported; anything else where it is of no use. A NUL ends it. It comes from a process of the container.
@@ -13,3 +20,23 @@ const (
 	// NoteMax is how much of a note is read, in bytes.
 	NoteMax = 64 << 10
 )
+
+// ReadNote reads a note of at most so many bytes, up to a NUL, since a process that the command has left may hold the pipe; nothing
+// where the command has died.
+func ReadNote(from *os.File, most int64, within time.Duration) string {
+	_ = from.SetReadDeadline(time.Now().Add(within)) // a pipe can always have one
+	note, err := bufio.NewReader(io.LimitReader(from, most)).ReadString(0)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return NoteLate
+	}
+	return strings.TrimSuffix(note, "\x00")
+}
+
+// Ready reports whether a note is one of a command that is ready.
+func Ready(note string) bool {
+	first, _, _ := strings.Cut(note, "\n")
+	return first == NoteReady
+}
+
+// Cold is the note of a command that has to be started anew.
+func Cold(why error) string { return "cold\n" + why.Error() }

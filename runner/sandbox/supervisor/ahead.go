@@ -1,16 +1,34 @@
 package supervisor
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"io"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/forks"
 )
+
+// early is what an analysis has that starts before its turn.
+type early struct {
+	origin  *forks.Origin // what it is forked from; nil: its command is started
+	note    *os.File      // what a command says that is started ahead
+	streams []*os.File    // of an analysis that may be forked
+	waits   chan struct{} // closed when an analysis can be forked into the container
+	ready   chan bool     // whether it may go on as it is; nil before prepare
+	fork    *forks.Fork   // nil: none
+}
+
+// newEarly is nil where the analysis starts with its turn.
+func (r *run) newEarly(note *os.File) *early {
+	switch {
+	case r.job.Forked:
+		return &early{origin: r.origin, waits: make(chan struct{})}
+	case note != nil:
+		return &early{note: note}
+	}
+	return nil
+}
 
 // newNote makes the pipe on which a command that is started ahead says what it is ready with; nil where it is not.
 func newNote(job *protocol.Job) (read, write *os.File, err error) {
@@ -22,34 +40,64 @@ func newNote(job *protocol.Job) (read, write *os.File, err error) {
 
 // prepare starts the command before the analysis may begin, and answers when that is ready or of no use.
 func (a *analysis) prepare(ctx context.Context) error {
-	if a.note == nil {
+	if a.early == nil {
 		return errors.New("prepare came for a run that is not started ahead")
 	}
 	a.watchdog = a.watchBounds(ctx) // the bounds of /work hold for imports too
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	a.ready = make(chan bool, 1)
-	a.tasks.Go(func() {
-		note := a.readNote()
-		a.ready <- isReady(note)
-		a.launcher.tell(protocol.Message{Type: protocol.MsgPrepared, Note: note})
-	})
+	a.early.ready = make(chan bool, 1)
+	a.tasks.Go(a.await)
 	return nil
 }
 
-func isReady(note string) bool {
-	first, _, _ := strings.Cut(note, "\n")
-	return first == protocol.NoteReady
+// await answers when the command is ready or of no use.
+func (a *analysis) await() {
+	note := ""
+	if a.early.origin != nil {
+		note = a.takeFork()
+	} else {
+		note = protocol.ReadNote(a.early.note, protocol.NoteMax, a.job.AheadWithin)
+	}
+	a.early.ready <- protocol.Ready(note)
+	_ = a.launcher.reply(protocol.Message{Type: protocol.MsgPrepared, Note: note}, a.early.fork.Files()...)
 }
 
-// readNote returns what the command says up to a NUL, since a process that it has left may hold the pipe; nothing where it has
-// died.
-func (a *analysis) readNote() string {
-	_ = a.note.SetReadDeadline(time.Now().Add(a.job.AheadWithin)) // a pipe can always have one
-	note, err := bufio.NewReader(io.LimitReader(a.note, protocol.NoteMax)).ReadString(0)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return protocol.NoteLate
+// takeFork forks the analysis into the container, and returns its note.
+func (a *analysis) takeFork() (note string) {
+	defer func() { protocol.Discard(a.early.streams) }()
+	select {
+	case <-a.early.waits:
+	case <-a.ended:
+		return ""
 	}
-	return strings.TrimSuffix(note, "\x00")
+	a.early.fork, note = a.early.origin.Take(forks.Target{
+		Container: a.container, Proc: a.proc.Name(), Process: a.job.Spec.Process, Owner: a.job.Owner,
+		Streams: a.early.streams, Audit: a.audit,
+	})
+	return note
+}
+
+// begin lets an analysis begin that was started before its turn: as it is, or anew.
+func (e *early) begin(a *analysis) {
+	if e != nil {
+		a.container.Begin(e.ready == nil || !<-e.ready)
+	}
+}
+
+// taken is the fork; nil: none.
+func (e *early) taken() *forks.Fork {
+	if e == nil {
+		return nil
+	}
+	return e.fork
+}
+
+// close frees what an ended analysis has.
+func (e *early) close() {
+	if e != nil {
+		e.note.Close()
+		protocol.Discard(e.streams)
+	}
 }

@@ -24,10 +24,9 @@ type analysis struct {
 	job      *protocol.Job
 	work     *workdir
 	scratch  *scratch.Dirs
-	fixed    bool      // the kernel confirms fixed addresses
-	watched  bool      // the container runs, and watch handles its end
-	note     *os.File  // what a command that was started ahead says; nil: it is not started ahead
-	ready    chan bool // whether that may go on as it is; nil before prepare
+	fixed    bool   // the kernel confirms fixed addresses
+	watched  bool   // the container runs, and watch handles its end
+	early    *early // nil: it starts with its turn
 	pause    *pause
 	watchdog *watchdog.Watchdog // nil until the command starts
 	audit    *audit.Watch       // nil: none
@@ -45,14 +44,12 @@ func newAnalysis(r *run, c *container.Container) *analysis {
 
 // start lets the analysis begin. What was not prepared is opened first.
 func (a *analysis) start(ctx context.Context) error {
-	if a.ready == nil {
+	if a.early == nil || a.early.ready == nil {
 		if err := a.open(ctx); err != nil {
 			return err
 		}
 	}
-	if a.note != nil {
-		a.container.Begin(a.ready == nil || !<-a.ready)
-	}
+	a.early.begin(a)
 	return nil
 }
 
@@ -72,6 +69,7 @@ func (a *analysis) watch(ctx context.Context) {
 	waited := a.launcher.span("watch the container")
 	got, err := a.container.Wait(container.Watch{
 		Audited:  func(notifications *os.File) { a.audit = audit.Start(notifications, a.killNow) },
+		Waits:    func() { close(a.early.waits) },
 		Executed: func() { exit.Started = a.begin(ctx) },
 		Left: func() {
 			a.counting.Do(a.count)
@@ -96,10 +94,11 @@ func (a *analysis) watch(ctx context.Context) {
 		a.launcher.fail(err)
 		return
 	}
-	exit.Ahead = a.job.Ahead != nil
+	exit.Ahead = a.early != nil
 	exit.Executed, exit.Errno, exit.Ended, exit.Status = got.Executed, got.Errno, got.Ended, got.Status
 	exit.FixedAddresses, exit.TimedOut = a.fixed, a.timedOut
-	exit.CPU, exit.MemoryPeak = max(got.CPU, a.counted()), got.MemoryPeak
+	cpu, peak := a.early.taken().End()
+	exit.CPU, exit.MemoryPeak = max(got.CPU+cpu, a.counted()), max(got.MemoryPeak, peak)
 	_ = a.launcher.reply(protocol.Message{Type: protocol.MsgExited, Exit: &exit})
 }
 
@@ -112,6 +111,7 @@ func (a *analysis) begin(ctx context.Context) (at time.Time) {
 		a.watchdog = a.watchBounds(ctx)
 	}
 	a.launcher.tell(protocol.Message{Type: protocol.MsgStarted, At: at})
+	a.early.taken().Begin(a.container)
 	a.timers.Go(a.timeout)
 	a.timers.Go(a.sample)
 	return at

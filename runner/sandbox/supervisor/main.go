@@ -5,7 +5,6 @@ package supervisor
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/container"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/forks"
 )
 
 // Main takes over the process if sandbox.Launch started it as a supervisor, and then does not return. Call it first in main, and
@@ -29,14 +29,6 @@ func Main() {
 // manyRunsGC is the GOGC of a supervisor that many runs share: it has little live data, and 12 MiB for all of them save
 // much of the collector's time.
 const manyRunsGC = 300
-
-func exit(err error) {
-	if err != nil && !errors.Is(err, io.EOF) {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
 
 func connect() (*protocol.Conn, error) {
 	fd, err := unix.FcntlInt(protocol.SocketFD, unix.F_DUPFD_CLOEXEC, protocol.SocketFD+1)
@@ -75,8 +67,9 @@ func supervise() error {
 		return err
 	}
 	var many sync.Once
-	return newSession(c, tracer).serve(func(m protocol.Message) error {
+	from := &forks.Origin{}
+	return newSession(c, tracer, from).serve(func(m protocol.Message) error {
 		many.Do(func() { debug.SetGCPercent(manyRunsGC) })
-		return admit(m)
+		return admit(m, from)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/container"
 	"github.com/scidex-ai/scidex-oci/runner/host/threads"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/forks"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/rootmount"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/scratch"
@@ -20,12 +21,14 @@ import (
 type run struct {
 	launcher launcher
 	tasks    *sync.WaitGroup // the session's
+	origin   *forks.Origin   // all sessions share it
 
 	job      *protocol.Job
 	work     workdir
 	hold     *os.File // kept open while anything of the run lives
 	area     rootmount.Area
-	analysis *analysis // nil until there is a container
+	analysis *analysis       // nil until there is a container
+	template *forks.Template // in place of the analysis; nil: this is a run
 }
 
 // create makes a job's container, up to its first instruction.
@@ -36,6 +39,9 @@ func (r *run) create(ctx context.Context, job *protocol.Job, files []*os.File) e
 		return fmt.Errorf("job %q came with %d descriptors", job.ID, len(files))
 	}
 	r.work = workdir{job: job, dir: files[0], ingest: files[1]}
+	if job.Template {
+		return r.createTemplate(files)
+	}
 	placed := r.launcher.span("make /work ready")
 	files, err := r.work.place(ctx, files)
 	placed()
@@ -54,12 +60,32 @@ func (r *run) create(ctx context.Context, job *protocol.Job, files []*os.File) e
 	if err != nil {
 		return err
 	}
-	defer protocol.Discard(streams.child())
+	defer r.letGo(streams)
 	if err = r.contain(streams); err == nil {
 		created := protocol.Message{Type: protocol.MsgCreated, Walls: walls}
 		err = r.launcher.reply(created, r.analysis.container.Pidfd(), streams.stdout[0], streams.stderr[0])
 	}
 	return errors.Join(err, closeAll(streams.parent()))
+}
+
+// createTemplate makes the container of a template. It has a session of its own, as a run has.
+func (r *run) createTemplate(files []*os.File) (err error) {
+	defer func() { protocol.Discard(files[2:]) }()
+	if r.area, err = rootmount.NewArea(r.job.ID); err != nil {
+		return err
+	}
+	r.template, err = newTemplate(r.launcher, r.origin, r.area, r.job, files)
+	r.tasks.Go(func() { _ = r.area.Unmount() }) // see contain
+	return err
+}
+
+// letGo closes the container's ends of the streams, unless an analysis that may be forked needs them.
+func (r *run) letGo(streams *streams) {
+	if r.job.Forked && r.analysis != nil {
+		r.analysis.early.streams = streams.child()
+		return
+	}
+	protocol.Discard(streams.child())
 }
 
 // stage mounts the root filesystem with everything in it.
@@ -85,7 +111,7 @@ func (r *run) contain(streams *streams) error {
 		ID: r.job.ID, StateDir: r.area.State(), Spec: r.job.Spec, Filter: r.job.Filter, Audit: r.job.Audit,
 		FixedAddresses: r.job.FixedAddresses,
 		Terminal:       r.job.Terminal,
-		Ahead:          r.job.Ahead, Note: noted,
+		Ahead:          r.job.Ahead, Note: noted, Forked: r.job.Forked,
 		Stdin: streams.stdin, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
 		Trace: r.launcher.trace,
 	})
@@ -95,7 +121,7 @@ func (r *run) contain(streams *streams) error {
 		return err
 	}
 	r.analysis = newAnalysis(r, c)
-	r.analysis.note = note
+	r.analysis.early = r.newEarly(note)
 	// The container has its own copies of these mounts. Here, every new container's mount namespace would copy them, and
 	// they would keep what is in a /tmp. The kernel takes time for each; an error recurs at the session's end and is
 	// reported then.
@@ -116,7 +142,10 @@ func (r *run) contain(streams *streams) error {
 
 // end kills every process of the run and waits for its end.
 func (r *run) end() error {
-	if r.analysis == nil {
+	switch {
+	case r.template != nil:
+		return r.template.End()
+	case r.analysis == nil:
 		return nil
 	}
 	return r.analysis.end()
@@ -128,9 +157,9 @@ func (r *run) close() error {
 	if r.analysis != nil {
 		r.analysis.container.Close()
 		r.analysis.scratch.Close()
-		r.analysis.note.Close()
+		r.analysis.early.close()
 		proc = r.analysis.proc
 	}
 	protocol.Discard([]*os.File{r.work.dir, r.work.disk, r.work.ingest, r.hold, proc})
-	return r.area.Remove()
+	return errors.Join(r.template.Close(), r.area.Remove())
 }

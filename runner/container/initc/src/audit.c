@@ -58,9 +58,18 @@ static const struct sock_filter filter[] = {
 	[ALLOW] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
-static int install(void)
+/* What a template has in place of it: the supervisor is asked about setns(2) too, or about nothing else. */
+static const struct sock_filter setns_first[] = {
+	LOAD(offsetof(struct seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_setns, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+};
+
+enum { STEPS = sizeof filter / sizeof *filter, FIRST = sizeof setns_first / sizeof *setns_first };
+
+static int install(const struct sock_filter *steps, size_t n)
 {
-	struct sock_fprog program = { sizeof filter / sizeof *filter, (struct sock_filter *)filter };
+	struct sock_fprog program = { n, (struct sock_filter *)steps };
 	/* SPEC_ALLOW as libcontainer has it: before Linux 5.16 a filter without made its processes slow. */
 	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
 	long fd = seccomp(SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
@@ -89,9 +98,9 @@ static int report_descriptor(uint32_t kind, int fd)
 	return n < 0 ? (int)n : 0;
 }
 
-int audit(void)
+static int listen_to(const struct sock_filter *steps, size_t n)
 {
-	int err, fd = install();
+	int err, fd = install(steps, n);
 
 	if (fd < 0)
 		return fd;
@@ -100,4 +109,20 @@ int audit(void)
 		return err;
 	/* The supervisor's is now the only one: when it is gone, the kernel answers ENOSYS. */
 	return (int)close(fd);
+}
+
+int audit(void)
+{
+	return listen_to(filter, STEPS);
+}
+
+int audit_template(int audited)
+{
+	struct sock_filter steps[FIRST + STEPS];
+	const struct sock_filter *rest = audited ? filter : filter + ALLOW;
+	size_t n = audited ? STEPS : 1;
+
+	memcpy(steps, setns_first, sizeof setns_first);
+	memcpy(steps + FIRST, rest, n * sizeof *rest);
+	return listen_to(steps, FIRST + n);
 }

@@ -4,7 +4,8 @@
  * and has no handler for, pid_namespaces(7)), reaps whatever is orphaned, passes signals of the
  * supervisor on, and reports what became of execve(2) and of the child (report.h).
  *
- *   scidex-init [--audit] [--trace] [--ahead=NAME=VALUE]... [--data=BYTES] [--nofile=COUNT] [--nproc=COUNT] -- COMMAND [ARG...]
+ *   scidex-init [--audit] [--trace] [--ahead=NAME=VALUE]... [--forked] [--data=BYTES] [--nofile=COUNT] [--nproc=COUNT] -- COMMAND [ARG...]
+ *   scidex-init --template [--audit] --ahead=NAME=VALUE... -- COMMAND [ARG...]
  *
  * --data, --nofile and --nproc are rlimits of the analysis (getrlimit(2)). They are set here and not by libcontainer,
  * whose own init would run under them too and needs more than an analysis may have. With --audit the
@@ -13,6 +14,11 @@
  * With --ahead it starts a Python interpreter before the analysis may begin, with these variables besides, by which it imports
  * modules and waits (runner/preload). The supervisor answers with a byte when the analysis may begin: PASS lets the
  * interpreter go on; ANEW kills it, and the command is started without the variables, as if there had been nothing before.
+ *
+ * With --forked the analysis is not its child but one of the supervisor's, forked from a template into this container
+ * (docs/adr/0038). PASS says that it begins, and DONE with a wait status that it has ended; with ANEW the command is started.
+ *
+ * With --template it is no PID 1: it becomes the interpreter from which analyses are forked (template.c).
  *
  * Before all else it loads the analysis' filter of system calls, under which it is then itself (filter.c). The
  * analysis cannot report: the socket is closed in the child before execve(2), and this process is not dumpable, so that
@@ -126,11 +132,11 @@ struct bound {
 	uint64_t value; /* RLIM64_INFINITY is the greatest */
 };
 
-enum { MOST_AHEAD = 2 };
+enum { MOST_AHEAD = 3 };
 
 struct options {
 	struct bound data, nofile, nproc;
-	int audit, terminal, trace;
+	int audit, terminal, trace, forked, template;
 	char *ahead[MOST_AHEAD]; /* NULL where there are fewer */
 };
 
@@ -152,7 +158,7 @@ static int read_bound(const char *text, struct bound *b)
 static int read_options(int argc, char **argv, struct options *o)
 {
 	const char *text;
-	int i;
+	int i, n = 0;
 
 	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if ((text = after(argv[i], "--data="))) {
@@ -165,15 +171,19 @@ static int read_options(int argc, char **argv, struct options *o)
 			if (!read_bound(text, &o->nproc))
 				return 0;
 		} else if ((text = after(argv[i], "--ahead="))) {
-			if (o->ahead[1])
+			if (n == MOST_AHEAD)
 				return 0;
-			o->ahead[o->ahead[0] ? 1 : 0] = (char *)text;
+			o->ahead[n++] = (char *)text;
 		} else if (!strcmp(argv[i], "--audit")) {
 			o->audit = 1;
 		} else if (!strcmp(argv[i], "--terminal")) {
 			o->terminal = 1;
 		} else if (!strcmp(argv[i], "--trace")) {
 			o->trace = 1;
+		} else if (!strcmp(argv[i], "--forked")) {
+			o->forked = 1;
+		} else if (!strcmp(argv[i], "--template")) {
+			o->template = 1;
 		} else {
 			return 0;
 		}
@@ -254,18 +264,44 @@ static long begin(int *failed, const struct options *o, int gate, char **argv, c
 	return pid;
 }
 
-/* begin_ahead is begin with the variables of --ahead. */
-static long begin_ahead(int *failed, const struct options *o, int gate, char **argv, char **envp)
+static size_t count(char **list)
 {
 	size_t n = 0;
 
-	while (envp[n])
+	while (list[n])
 		n++;
-	char *env[n + MOST_AHEAD + 1];
+	return n;
+}
+
+/* add_ahead makes env, which has room for MOST_AHEAD more, of envp and the variables of --ahead. */
+static void add_ahead(char **env, const struct options *o, char **envp)
+{
+	size_t n = count(envp);
+
 	memcpy(env, envp, n * sizeof *env);
 	memcpy(env + n, o->ahead, sizeof o->ahead);
 	env[n + MOST_AHEAD] = NULL;
+}
+
+/* begin_ahead is begin with the variables of --ahead. */
+static long begin_ahead(int *failed, const struct options *o, int gate, char **argv, char **envp)
+{
+	char *env[count(envp) + MOST_AHEAD + 1];
+
+	add_ahead(env, o, envp);
 	return begin(failed, o, gate, argv, env);
+}
+
+/* template becomes the interpreter of which analyses are forked, and returns only where that fails. */
+static int template(const struct options *o, char **argv, char **envp)
+{
+	char *env[count(envp) + MOST_AHEAD + 1];
+
+	add_ahead(env, o, envp);
+	if (become_template(o->audit) < 0)
+		return 125;
+	search(argv, env, 1);
+	return 125;
 }
 
 /* reap collects every dead child and returns 1 with the status once the analysis is among them. */
@@ -327,6 +363,21 @@ static long start_ahead(int *failed, const struct options *o, char **argv, char 
 	return pid;
 }
 
+/* finish reports the end of the analysis. The kernel kills what is left of the namespace when this process ends. */
+static int finish(int status)
+{
+	usage();
+	report(ENDED, status);
+	if (stop_rest()) {
+		report(LEFT, 0);
+		heard();
+	}
+	return 0;
+}
+
+/* The pid of an analysis that is the supervisor's child. */
+enum { SUPERVISORS = 0 };
+
 int main(int argc, char **argv, char **envp)
 {
 	int failed, status = 0, command, err;
@@ -339,6 +390,8 @@ int main(int argc, char **argv, char **envp)
 		return 125;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC) < 0)
 		return 125;
+	if (o.template)
+		return template(&o, argv + command, envp);
 	if (o.ahead[0] && fcntl(NOTE_FD, F_SETFD, FD_CLOEXEC) < 0)
 		return 125;
 	if (o.trace)
@@ -357,7 +410,11 @@ int main(int argc, char **argv, char **envp)
 		report(UNHEARD, -err);
 		return 125;
 	}
-	if (o.ahead[0])
+	if (o.forked)
+		report(WAITS, 0);
+	if (o.forked && heard() == PASS)
+		analysis = SUPERVISORS;
+	else if (o.ahead[0])
 		analysis = start_ahead(&failed, &o, argv + command, envp);
 	else
 		analysis = begin(&failed, &o, -1, argv + command, envp);
@@ -368,7 +425,7 @@ int main(int argc, char **argv, char **envp)
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
 	close(STDERR_FILENO);
-	err = started(failed);
+	err = analysis == SUPERVISORS ? 0 : started(failed);
 	if (err) {
 		report(REFUSED, err);
 		return 125;
@@ -377,15 +434,10 @@ int main(int argc, char **argv, char **envp)
 
 	for (;;) {
 		long sig = sigwaitinfo(ALL_SIGNALS, &info);
-		if (sig == SIGCHLD && reap(analysis, &status)) {
-			usage();
-			report(ENDED, status);
-			if (stop_rest()) {
-				report(LEFT, 0);
-				heard();
-			}
-			return 0; /* the kernel now kills what is left of the namespace */
-		}
+		if (sig == SIGCHLD && reap(analysis, &status))
+			return finish(status);
+		if (sig > 0 && info.si_code == SI_QUEUE && analysis == SUPERVISORS && done(&status))
+			return finish(status);
 		/* si_pid is 0 for a sender outside of this namespace: the supervisor alone. */
 		if (sig > 0 && sig != SIGCHLD && info.si_pid == 0 && info.si_code == SI_USER)
 			kill(-1, sig == SIGTSTP ? SIGSTOP : (int)sig); /* that of a terminal could be ignored */

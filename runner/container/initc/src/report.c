@@ -24,3 +24,8 @@ int heard(void)
 		;
 	return byte;
 }
+
+int done(int *status)
+{
+	return recv(REPORT_FD, status, sizeof *status, MSG_DONTWAIT) == sizeof *status;
+}

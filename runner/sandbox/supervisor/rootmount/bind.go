@@ -107,6 +107,9 @@ func givenOr(files []*os.File, i int, path string) (*os.File, error) {
 }
 
 func bindWork(target string, job *protocol.Job, files []*os.File) error {
+	if job.Template {
+		return bindNoWork(target)
+	}
 	var st unix.Stat_t
 	if err := unix.Fstat(int(files[0].Fd()), &st); err != nil {
 		return err
@@ -122,6 +125,16 @@ func bindWork(target string, job *protocol.Job, files []*os.File) error {
 	if err := check(mount, st.Dev, st.Ino); err != nil {
 		return err
 	}
+	return mountfd.Attach(mount, target)
+}
+
+// bindNoWork mounts an empty directory of a template, which is no run.
+func bindNoWork(target string) error {
+	mount, err := mountfd.New("tmpfs", mountfd.ReadOnly, []string{"size=4k", "mode=0700"})
+	if err != nil {
+		return err
+	}
+	defer mount.Close()
 	return mountfd.Attach(mount, target)
 }
 

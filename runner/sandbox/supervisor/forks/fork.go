@@ -1,0 +1,166 @@
+package forks
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/container"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/forks/proof"
+)
+
+// Fork is an analysis that was forked from a template: a process of its container, and the supervisor's child. The methods of nil
+// are those of a run without one.
+type Fork struct {
+	pid   int
+	pidfd *os.File
+	gate  *os.File      // the analysis begins when a byte comes
+	ended chan struct{} // closed when it is reaped
+	state unix.WaitStatus
+	used  unix.Rusage
+	leave func() // the template's audit
+}
+
+// Take forks an analysis into its container, where it waits at its gate, and returns its note. Where there is no template the
+// fork is nil, and the note says why. What cannot be proved ends the template.
+func (o *Origin) Take(target Target) (*Fork, string) {
+	t := o.current()
+	if t == nil {
+		return nil, protocol.Cold(errors.New("there is no template any more"))
+	}
+	f, note, err := t.fork(target)
+	if err != nil && ended(target.Container) {
+		return nil, "" // no fault of the template's
+	}
+	if err != nil {
+		_ = t.Kill() // what cannot be killed ends with the supervisor
+		return nil, protocol.Cold(err)
+	}
+	if !protocol.Ready(note) {
+		f.kill()
+		return nil, note
+	}
+	return f, note
+}
+
+// ended reports whether the init of a container is dead.
+func ended(c *container.Container) bool {
+	init := []unix.PollFd{{Fd: int32(c.Pidfd().Fd()), Events: unix.POLLIN}}
+	n, err := unix.Poll(init, 0)
+	return err == nil && n > 0
+}
+
+// fork orders a process in the container of an analysis, proves what it is, and returns it with its note.
+func (t *Template) fork(target Target) (_ *Fork, note string, err error) {
+	order, err := newOrder(target)
+	if err != nil {
+		return nil, "", err
+	}
+	defer order.close() //nolint:errcheck // nothing was written
+	f, err := t.obey(order)
+	if err != nil {
+		return nil, "", err
+	}
+	if note = protocol.ReadNote(order.note[0], protocol.NoteMax, longestFork); !protocol.Ready(note) {
+		return f, note, nil
+	}
+	if err := order.prove(f.pid, t.pid); err != nil {
+		f.kill()
+		return nil, "", fmt.Errorf("the forked process is not as it must be: %w", err)
+	}
+	return f, note, nil
+}
+
+// obey has the template do as ordered, if no file has changed that it has in memory.
+func (t *Template) obey(o *order) (_ *Fork, err error) {
+	t.ordering.Lock()
+	defer t.ordering.Unlock()
+	if err := t.sources.Same(); err != nil {
+		return nil, err
+	}
+	leave := func() {}
+	if o.Audit != nil {
+		if leave, err = t.origin.join(o.init, o.Audit); err != nil {
+			return nil, err
+		}
+	}
+	pid, err := t.order(o)
+	if err == nil {
+		err = proof.Child(pid, o.init) // else it is not ours to reap
+	}
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	f, err := newFork(pid, o.takeGate(), leave)
+	o.letGo()
+	return f, err
+}
+
+func newFork(pid int, gate *os.File, leave func()) (*Fork, error) {
+	pidfd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		leave()
+		return nil, errors.Join(fmt.Errorf("pidfd_open: %w", err), gate.Close())
+	}
+	f := &Fork{pid: pid, pidfd: os.NewFile(uintptr(pidfd), "pidfd"), gate: gate, ended: make(chan struct{}), leave: leave}
+	go f.reap()
+	return f, nil
+}
+
+// reap waits for the end of the process.
+func (f *Fork) reap() {
+	defer close(f.ended)
+	for {
+		if _, err := unix.Wait4(f.pid, &f.state, unix.WALL, &f.used); !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// kill ends the process before it begins.
+func (f *Fork) kill() {
+	_ = unix.PidfdSendSignal(int(f.pidfd.Fd()), unix.SIGKILL, nil, 0)
+	<-f.ended
+	f.close()
+}
+
+func (f *Fork) close() {
+	f.leave()
+	protocol.Discard([]*os.File{f.pidfd, f.gate})
+}
+
+// Files are what the launcher gets: a descriptor of the process, which it moves into the control group.
+func (f *Fork) Files() []*os.File {
+	if f == nil {
+		return nil
+	}
+	return []*os.File{f.pidfd}
+}
+
+// Begin lets the analysis begin, and has the container end with it.
+func (f *Fork) Begin(c *container.Container) {
+	if f == nil {
+		return
+	}
+	_, _ = f.gate.Write([]byte{1}) // where it is dead, it is reaped
+	go func() {
+		<-f.ended
+		_ = c.Ended(syscall.WaitStatus(f.state)) // a container that has ended needs none
+	}()
+}
+
+// End returns the processor time and the greatest resident set, in bytes, of an analysis whose container has ended.
+func (f *Fork) End() (cpu time.Duration, peak int64) {
+	if f == nil {
+		return 0, 0
+	}
+	<-f.ended
+	f.close()
+	return time.Duration(f.used.Utime.Nano() + f.used.Stime.Nano()), f.used.Maxrss << 10
+}

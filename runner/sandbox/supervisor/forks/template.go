@@ -1,0 +1,154 @@
+package forks
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/audit"
+	"github.com/scidex-ai/scidex-oci/runner/container"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/forks/sources"
+)
+
+// Template is an interpreter that has imported modules, from which analyses are forked.
+type Template struct {
+	origin    *Origin
+	container *container.Container
+	pid       int
+	note      *os.File // what it has imported
+	control   *os.File // its orders
+	sources   *sources.Sources
+	audit     *audit.Watch
+	joining   atomic.Bool   // its processes may enter namespaces: only during a fork that was ordered
+	ordering  sync.Mutex    // one order at a time
+	ended     chan struct{} // closed when it is dead, once it was started
+	started   bool
+	lost      func()
+}
+
+// New makes the container of a template, up to its gate. Spec is a container.TemplateSpec. lost is called when nobody answers any
+// more for what the template and its forks ask (package audit): it must end them all.
+func New(origin *Origin, cfg container.Config, lost func()) (*Template, error) {
+	control, orders, err := controlPair()
+	if err != nil {
+		return nil, err
+	}
+	defer orders.Close()
+	note, noted, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, control.Close())
+	}
+	defer noted.Close()
+	cfg.Note, cfg.Control = noted, orders
+	c, err := container.Create(cfg)
+	if err != nil {
+		return nil, errors.Join(err, note.Close(), control.Close())
+	}
+	t := &Template{origin: origin, container: c, note: note, control: control, ended: make(chan struct{}), lost: lost}
+	t.pid, err = c.Pid()
+	return t, err
+}
+
+// controlPair makes the socket of orders: one message each, with descriptors.
+func controlPair() (own, its *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("socketpair: %w", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "orders"), os.NewFile(uintptr(fds[1]), "orders"), nil
+}
+
+// Pidfd is the template's; it owns it.
+func (t *Template) Pidfd() *os.File { return t.container.Pidfd() }
+
+// Start opens the gate. Wait and Learn follow, beside each other.
+func (t *Template) Start() error {
+	err := t.container.Start()
+	t.started = err == nil
+	return err
+}
+
+// Wait waits until the template is dead.
+func (t *Template) Wait() (container.Exit, error) {
+	defer close(t.ended)
+	defer t.origin.unset(t)
+	return t.container.Wait(container.Watch{
+		Audited: func(notifications *os.File) {
+			forks := &audit.Forks{MayJoin: t.joining.Load, WatchOf: t.origin.watchOf}
+			t.audit = audit.StartTemplate(notifications, t.lost, forks)
+		},
+		Executed: func() {},
+	})
+}
+
+// Learn waits until the template is ready or of no use, returns its note, and has it serve if it is ready.
+func (t *Template) Learn() (note string) {
+	note, files, _ := strings.Cut(protocol.ReadNote(t.note, sources.MaxNote, protocol.LongestAhead), "\n\n")
+	if !protocol.Ready(note) {
+		return note
+	}
+	if err := t.serve(strings.Split(files, "\n")); err != nil {
+		return protocol.Cold(err)
+	}
+	return note
+}
+
+// serve lets analyses be forked from it. It has read the files.
+func (t *Template) serve(files []string) (err error) {
+	if err := t.alone(); err != nil {
+		return err
+	}
+	if t.sources, err = sources.Note(t.pid, files); err != nil {
+		return err
+	}
+	t.origin.set(t)
+	return nil
+}
+
+// alone refuses a template with threads: of all of them a fork has only the one that forks.
+func (t *Template) alone() error {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", t.pid))
+	if err == nil && len(tasks) != 1 {
+		err = errors.New("a module has started threads")
+	}
+	return err
+}
+
+// Kill ends it. What was forked from it goes on.
+func (t *Template) Kill() error {
+	t.origin.unset(t)
+	return t.container.Signal(syscall.SIGKILL)
+}
+
+// End kills it, waits for its end, and destroys its container.
+func (t *Template) End() error {
+	err := t.Kill()
+	if t.started {
+		<-t.ended
+	} else {
+		_, waited := t.container.Wait(container.Watch{})
+		err = errors.Join(err, waited)
+	}
+	return errors.Join(err, t.container.Destroy())
+}
+
+// Close frees what an ended template has. No process that was forked from it may be left: they ask on its descriptor.
+func (t *Template) Close() (err error) {
+	if t == nil {
+		return nil
+	}
+	if t.audit != nil {
+		_, err = t.audit.Wait() // what it has tried itself is of no run
+	}
+	t.container.Close()
+	protocol.Discard([]*os.File{t.note, t.control})
+	t.sources.Close()
+	return err
+}

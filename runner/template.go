@@ -1,0 +1,130 @@
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/commit"
+	"github.com/scidex-ai/scidex-oci/runner/execute"
+	"github.com/scidex-ai/scidex-oci/runner/fontlist"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/preload"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// templateOf is the analysis of a template for others: what they share, and neither inputs nor outputs.
+func templateOf(a spec.Analysis) spec.Analysis {
+	return spec.Analysis{
+		Rootfs: a.Rootfs, Runtime: a.Runtime, Script: a.Script, Env: a.Env, Secrets: a.Secrets, Preload: a.Preload,
+		IDs: a.IDs, Limits: a.Limits, Memory: a.Memory, CPUs: a.CPUs, Pids: a.Pids, Deterministic: a.Deterministic,
+		Data: spec.None, Docs: spec.None,
+	}
+}
+
+// mayFork reports whether analyses like this one could be forked from a template, as far as the request says.
+func mayFork(a spec.Analysis) bool {
+	return a.Script != "" && a.Project == "" && a.Warm != spec.None && a.Preload != spec.None && a.Limits != spec.LimitsOuter
+}
+
+// likeTemplate reports whether the template of the run's supervisor is one for it.
+func (r *run) likeTemplate() bool {
+	want := r.task.Request.Template
+	if want == "" || r.task.Request.Terminal != nil {
+		return false
+	}
+	got, err := r.templateKey()
+	return err == nil && got == want
+}
+
+// templateKey is what a template was made for: two runs with the same key may be forked from one. Of the script it has the content
+// as it was when the run opened it.
+func (r *run) templateKey() (string, error) {
+	p := r.task.Plan
+	if p.Inputs.Script == nil || p.Inputs.Script.Alone == nil {
+		return "", errors.New("a project may have modules of its own")
+	}
+	script := sha256.New()
+	if _, err := io.Copy(script, io.NewSectionReader(p.Inputs.Script.File, 0, 1<<40)); err != nil {
+		return "", err
+	}
+	a := templateOf(p.Analysis)
+	a.Script = p.Inputs.Script.Inside
+	text, err := json.Marshal(struct {
+		Analysis spec.Analysis
+		Places   fontlist.Places
+		Script   string
+		Audit    bool
+	}{a, placesOf(p), hex.EncodeToString(script.Sum(nil)), p.Audit})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// serveTemplate runs a template until stop says so or it ends by itself. ready is called when analyses can be forked from it.
+func serveTemplate(ctx context.Context, host *phase.Host, req request.Request, pool *standby.Pool, ready func(key string)) error {
+	req.Analysis.ID = "template-" + strings.ToLower(rand.Text()[:12])
+	launched, err := pool.Begin(req.Analysis.Limits)
+	if err != nil {
+		return err
+	}
+	r, err := beginIn(ctx, host, unrecorded{host.Catalog}, req, launched)
+	if err != nil {
+		launched.Drop()
+		return err
+	}
+	defer launched.Cool()
+	defer r.closeInputs()
+	if err := r.becomeTemplate(ctx, ready); err != nil {
+		return errors.Join(err, r.space.State.Remove())
+	}
+	ended, _ := execute.Run(ctx, r.task)
+	end := r.end(ended)
+	r.clean(ctx, end, commit.Final{})
+	if ended.Failure != nil {
+		return ended.Failure.Err
+	}
+	return nil
+}
+
+// becomeTemplate makes the template of a plan.
+func (r *run) becomeTemplate(ctx context.Context, ready func(key string)) error {
+	p := r.task.Plan
+	key, err := r.templateKey()
+	if err != nil {
+		return err
+	}
+	env, err := p.Environment()
+	if err != nil {
+		return err
+	}
+	if why := preload.Obstacle(p.Analysis, p.Command, p.Inputs.Script.Inside, p.Inputs.Script.File, env); why != "" {
+		return errors.New(why)
+	}
+	files, err := preload.TemplateFiles()
+	if err != nil {
+		return err
+	}
+	r.addFonts(ctx)
+	p.Extra.Template, p.Extra.Ahead = true, preload.TemplateVariables(p.Analysis.Preload)
+	p.Tree.Files = slices.Concat(p.Tree.Files, files)
+	r.task.Serve = func(start result.Start) {
+		if start.Kind == result.StartReady {
+			ready(key)
+			return
+		}
+		r.host.Log.Debug("nothing is forked from a template", "reason", start.Reason)
+	}
+	return nil
+}

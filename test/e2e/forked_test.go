@@ -1,0 +1,246 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// feed is a batch whose lines a test writes one after the other.
+type feed struct {
+	h    *harness
+	cmd  *exec.Cmd
+	to   io.WriteCloser
+	from *bufio.Reader
+}
+
+func (h *harness) feed(args ...string) *feed {
+	h.t.Helper()
+	f := &feed{h: h, cmd: h.command(theHost.bin, append([]string{"batch", "--jobs=1"}, append(args, "-")...)...)}
+	var err error
+	f.to, err = f.cmd.StdinPipe()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	from, err := f.cmd.StdoutPipe()
+	if err == nil {
+		err = f.cmd.Start()
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	f.from = bufio.NewReader(from)
+	return f
+}
+
+func (f *feed) write(line manifest) {
+	f.h.t.Helper()
+	text, err := json.Marshal(line.and("id", f.h.newID()))
+	if err == nil {
+		_, err = f.to.Write(append(text, '\n'))
+	}
+	if err != nil {
+		f.h.t.Fatal(err)
+	}
+}
+
+// run has a line run, and returns its result.
+func (f *feed) run(line manifest) result {
+	f.h.t.Helper()
+	f.write(line)
+	text, err := f.from.ReadString('\n')
+	if err != nil {
+		f.h.t.Fatal(err)
+	}
+	r, err := parseResult([]byte(text))
+	if err != nil {
+		f.h.t.Fatal(err)
+	}
+	return r
+}
+
+// maxUnforked is how many lines may pass until a template is ready: it is made beside them.
+const maxUnforked = 500
+
+// untilForked repeats a line until it is forked, and returns that result.
+func (f *feed) untilForked(line manifest) result {
+	f.h.t.Helper()
+	for range maxUnforked {
+		r := f.run(line)
+		r.expect(f.h.t, "complete", "exit", 0)
+		if r.kind() == "forked" {
+			return r
+		}
+	}
+	f.h.t.Fatal("no line was forked")
+	return result{}
+}
+
+func (r result) kind() string {
+	if r.Start == nil {
+		return ""
+	}
+	return r.Start.Kind
+}
+
+// end ends the batch, which must exit with the code.
+func (f *feed) end(code int) {
+	f.h.t.Helper()
+	if err := f.to.Close(); err != nil {
+		f.h.t.Fatal(err)
+	}
+	f.h.ended(f.cmd, code)
+}
+
+// doesAsTold imports something, and does what its argument says.
+const doesAsTold = `
+import json
+import os, sys, time
+print(sys.argv[1:], sorted(os.listdir("/work")), "numpy" in sys.modules)
+if sys.argv[1] == "memory":
+    bytearray(300 << 20)
+elif sys.argv[1] == "pids":
+    for _ in range(100):
+        if os.fork() == 0:
+            time.sleep(1000)
+elif sys.argv[1] == "time":
+    time.sleep(1000)
+elif sys.argv[1] == "files":
+    for i in range(100000):
+        open("f%d" % i, "w").close()
+elif sys.argv[1] == "network":
+    import socket
+    socket.socket().connect_ex(("192.0.2.1", 5432))
+elif sys.argv[1] == "signal":
+    os.kill(os.getpid(), 15)
+elif sys.argv[1] == "die":
+    os.execvp("sh", ["sh", "-c", "exit 9"])
+open("result", "w").write(sys.argv[1])
+`
+
+// TestForked forks lines from a template: each is as it would be alone, under its own limits, and with its own evidence.
+func TestForked(t *testing.T) {
+	h := newHarness(t)
+	script := h.write("told.py", doesAsTold, 0o644)
+	line := func(args ...string) manifest {
+		return manifest{"script": script, "args": args, "memory": "200M", "pids": 20, "timeout": "30s", "work_files": 1000, "preload": "numpy"}
+	}
+	f := h.feed()
+	first := f.untilForked(line("well", "a b"))
+	if said := h.stdoutOf(first); said != "['well', 'a b'] [] True\n" {
+		t.Errorf("it said %q", said)
+	}
+	if first.Start.Modules["numpy"] == "" || first.Start.SharedBytes == 0 || len(first.Outputs) != 1 {
+		t.Errorf("%+v, %+v", first.Start, first.Outputs)
+	}
+	for _, c := range []struct{ what, state, reason string }{
+		{"memory", "failed", "out_of_memory"},
+		{"time", "failed", "timeout"},
+		{"files", "failed", "work_full"},
+		{"signal", "failed", "signal"},
+		{"network", "complete", "exit"},
+		{"die", "failed", "exit"},
+		{"well", "complete", "exit"},
+	} {
+		told := line(c.what)
+		if c.what == "time" {
+			told["timeout"] = "1s"
+		}
+		r := f.run(told)
+		if r.State != c.state || r.Reason != c.reason || r.kind() != "forked" {
+			t.Errorf("%s: %s, %s (%s), start %+v; want %s, %s", c.what, r.State, r.Reason, r.Message, r.Start, c.state, c.reason)
+		}
+		if said := h.stdoutOf(r); said != "['"+c.what+"'] [] True\n" {
+			t.Errorf("%s: it said %q", c.what, said)
+		}
+		if said := r.said(); (c.what == "network") != slices.Contains(said, "connect tcp 192.0.2.1:5432 high 1") {
+			t.Errorf("%s: the audit says %q", c.what, said)
+		}
+	}
+	templates := h.templates()
+	f.end(1)
+	h.expectNothingLeft(templates...)
+}
+
+// expectNothingLeft wants nothing of runs whose ids begin so.
+func (h *harness) expectNothingLeft(prefixes ...string) {
+	h.t.Helper()
+	if len(prefixes) == 0 {
+		h.t.Error("there was no template")
+	}
+	for _, prefix := range prefixes {
+		if left := leftovers(prefix, h.root); len(left) > 0 {
+			h.t.Errorf("left: %q", left)
+		}
+	}
+}
+
+// templates are the ids of the templates that are there.
+func (h *harness) templates() (ids []string) {
+	for _, state := range matches(h.root + "/runs/template-*.json") {
+		ids = append(ids, strings.TrimSuffix(filepath.Base(state), "@1.json"))
+	}
+	return ids
+}
+
+// template is the process of the only template that is there.
+func (h *harness) template() int {
+	h.t.Helper()
+	for _, id := range h.templates() {
+		for _, group := range groupsOf(id) {
+			for pid := range strings.Lines(readFile(h.t, group+"/cgroup.procs")) {
+				n, err := strconv.Atoi(strings.TrimSpace(pid))
+				if err != nil {
+					h.t.Fatal(err)
+				}
+				return n
+			}
+		}
+	}
+	h.t.Fatal("there is no template")
+	return 0
+}
+
+// TestTemplateKilled kills a template: what was forked goes on, the next line starts without it, and then there is another.
+func TestTemplateKilled(t *testing.T) {
+	h := newHarness(t)
+	script := h.write("told.py", doesAsTold, 0o644)
+	f := h.feed()
+	line := manifest{"script": script, "args": []string{"well"}, "preload": "numpy"}
+	f.untilForked(line)
+	if err := unix.Kill(h.template(), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	f.run(line).expect(t, "complete", "exit", 0)
+	f.untilForked(line)
+	templates := h.templates()
+	f.end(0)
+	h.expectNothingLeft(templates...)
+}
+
+// TestForkedKilled kills scidex-oci while a line runs that was forked: the next command removes all that is left of it and of the
+// template.
+func TestForkedKilled(t *testing.T) {
+	h := newHarness(t)
+	script := h.write("told.py", doesAsTold, 0o644)
+	f := h.feed()
+	line := manifest{"script": script, "args": []string{"well"}, "preload": "numpy"}
+	f.untilForked(line)
+	f.write(line.and("args", []string{"time"}))
+	until(t, hangTimeout, "a run starts", func() bool { return len(matches(h.root+"/runs/"+h.run+"*.json")) > 0 })
+	if err := f.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = f.cmd.Wait()
+	templates := h.templates()
+	h.mustRun("gc")
+	h.expectNothingLeft(append(templates, h.run)...)
+}
