@@ -10,7 +10,7 @@ import (
 // startAhead has the Python of a run that may wait for its turn started before, where nothing stands in the way.
 func (r *run) startAhead() {
 	p := r.task.Plan
-	if r.task.Request.Admit == nil || p.Inputs.Script == nil {
+	if p.Inputs.Script == nil || r.task.Request.Admit == nil && r.task.Request.Template == "" {
 		return
 	}
 	env, err := p.Environment()
@@ -23,6 +23,9 @@ func (r *run) startAhead() {
 	}
 	if r.likeTemplate() {
 		p.Extra.Forked = true
+		return
+	}
+	if r.task.Request.Admit == nil {
 		return
 	}
 	p.Extra.Ahead = preload.Variables(p.Analysis.Preload)

@@ -1,9 +1,13 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -11,52 +15,58 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// mostTemplates bounds the templates of a process at one time. Each takes the memory of what it has imported.
-const mostTemplates = 4
+const (
+	// mostTemplates bounds the templates of a process at one time. Each takes the memory of what it has imported.
+	mostTemplates = 4
+	// mostTries bounds the templates that are made for one kind of analysis: a file that changes ends one.
+	mostTries = 3
+	// worthATemplate is how many analyses of a kind are seen before a template is made for the next ones.
+	worthATemplate = 2
+)
 
-// mostTries bounds the templates that are made for one kind of analysis: a file that changes ends one.
-const mostTries = 3
-
-// worthATemplate is how many analyses of a kind are seen before a template is made for the next ones.
-const worthATemplate = 2
-
-// Templates are what the analyses of one caller are forked from (docs/adr/0038), one for each kind of analysis. All of its kinds
-// trust their modules as they trust the interpreter.
+// Templates are what analyses are forked from (docs/adr/0038), one for each kind of analysis in a group that trusts each other.
 type Templates struct {
 	host *phase.Host
 	like request.Request // what the requests have in common
 
-	mu    sync.Mutex
-	kinds map[string]*kind
-	alive int
-	pools []*standby.Pool // one for each template that was made: its forks may outlive it
-	tasks sync.WaitGroup
-	stop  []chan request.StopSignal // nil: closed
+	mu     sync.Mutex
+	kinds  map[string]*kind
+	tasks  sync.WaitGroup
+	closed bool
 }
 
 // kind are analyses that one template serves.
 type kind struct {
-	seen   int
-	tries  int
-	making bool          // or serving
-	pool   *standby.Pool // nil: there is no template yet, or no more
-	key    string
+	seen     int
+	tries    int
+	template *served // nil: none is made or serves
+}
+
+// served is a template from its start until the last run is over that was forked from it.
+type served struct {
+	pool *standby.Pool
+	key  string // what it was made for; empty: it cannot be forked from yet, or any more
+	runs int
+	used time.Time
+	stop chan request.StopSignal
+	dead bool
 }
 
 // NewTemplates returns the templates for requests like this one. Close ends them.
 func NewTemplates(host *phase.Host, like request.Request) *Templates {
-	return &Templates{host: host, like: like, kinds: map[string]*kind{}, stop: []chan request.StopSignal{}}
+	return &Templates{host: host, like: like, kinds: map[string]*kind{}}
 }
 
-// Begin returns what a run of the analysis is started with where there is a template for it, and what that was made for. Where
-// there is none, standby is nil: one may be made for the next analyses.
-func (t *Templates) Begin(ctx context.Context, a spec.Analysis) (_ *standby.Standby, template string) {
-	if t == nil || !mayFork(a) {
-		return nil, ""
+// Fork has a request forked from a template, where there is one for analyses of its kind in the group; else one may be made
+// for the next ones. done is called when the run is over.
+func (t *Templates) Fork(ctx context.Context, group string, req *request.Request) (done func()) {
+	done = func() {}
+	if t == nil || !mayFork(req.Analysis) {
+		return done
 	}
-	name, err := json.Marshal(templateOf(a))
+	name, err := json.Marshal([]any{group, templateOf(req.Analysis)})
 	if err != nil {
-		return nil, ""
+		return done
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,75 +75,110 @@ func (t *Templates) Begin(ctx context.Context, a spec.Analysis) (_ *standby.Stan
 		k = &kind{}
 		t.kinds[string(name)] = k
 	}
-	if k.seen++; k.pool != nil {
-		if s, err := k.pool.Begin(a.Limits); err == nil {
-			return s, k.key
+	k.seen++
+	if s := k.template; s != nil && s.key != "" {
+		if begun, err := s.pool.Begin(req.Analysis.Limits); err == nil {
+			req.Standby, req.Template = begun, s.key
+			s.runs++
+			s.used = time.Now()
+			return func() { t.leave(s) }
 		}
 	}
-	if k.seen >= worthATemplate && !k.making && k.tries < mostTries && t.alive < mostTemplates && t.stop != nil {
-		t.start(ctx, k, templateOf(a))
+	if k.wantsTemplate() && !t.closed && t.room() {
+		t.start(ctx, k, templateOf(req.Analysis))
 	}
-	return nil, ""
+	return done
+}
+
+func (k *kind) wantsTemplate() bool {
+	return k.template == nil && k.seen >= worthATemplate && k.tries < mostTries
+}
+
+// room reports whether there may be one more template. It ends the one that was not used for the longest time, if that is idle: then there
+// is room for the next analysis.
+func (t *Templates) room() bool {
+	var all []*served
+	for k := range maps.Values(t.kinds) {
+		if k.template != nil {
+			all = append(all, k.template)
+		}
+	}
+	if len(all) < mostTemplates {
+		return true
+	}
+	oldest := slices.MinFunc(all, func(a, b *served) int { return cmp.Compare(a.used.UnixNano(), b.used.UnixNano()) })
+	if oldest.runs == 0 && oldest.key != "" {
+		oldest.end()
+	}
+	return false
+}
+
+// end stops a template, once.
+func (s *served) end() {
+	s.key = ""
+	select {
+	case s.stop <- request.StopSignal{Name: "SIGKILL", Now: true}:
+	default:
+	}
 }
 
 // start makes a template in the background.
 func (t *Templates) start(ctx context.Context, k *kind, a spec.Analysis) {
-	k.making = true
 	k.tries++
-	t.alive++
-	req, stop := t.like, make(chan request.StopSignal, 1)
-	req.Analysis, req.Stop = a, stop
-	t.stop = append(t.stop, stop)
+	s := &served{stop: make(chan request.StopSignal, 1), used: time.Now()}
+	k.template = s
+	req := t.like
+	req.Analysis, req.Stop = a, s.stop
 	t.tasks.Go(func() {
-		if err := t.serve(ctx, k, req); err != nil {
+		if err := t.serve(ctx, s, req); err != nil {
 			t.host.Log.Debug("there is no template", "error", err)
 		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		k.template, s.key, s.dead = nil, "", true
+		s.close()
 	})
 }
 
 // serve runs a template to its end.
-func (t *Templates) serve(ctx context.Context, k *kind, req request.Request) error {
-	defer t.ended(k)
-	pool, err := standby.NewPool(ctx, req.Analysis.Limits)
-	if err != nil {
+func (t *Templates) serve(ctx context.Context, s *served, req request.Request) (err error) {
+	if s.pool, err = standby.NewPool(ctx, req.Analysis.Limits); err != nil {
 		return err
 	}
-	t.keep(pool)
-	return serveTemplate(ctx, t.host, req, pool, func(key string) {
+	return serveTemplate(ctx, t.host, req, s.pool, func(key string) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		k.pool, k.key = pool, key
+		s.key = key
 	})
 }
 
-// keep has a pool closed when no run is left.
-func (t *Templates) keep(pool *standby.Pool) {
+// leave notes that a run is over that was forked from a template.
+func (t *Templates) leave(s *served) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.pools = append(t.pools, pool)
+	s.runs--
+	s.close()
 }
 
-// ended lets another template be made for a kind.
-func (t *Templates) ended(k *kind) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	k.pool, k.making = nil, false
-	t.alive--
+// close ends the supervisor of a template when nothing of it is left.
+func (s *served) close() {
+	if s.dead && s.runs == 0 && s.pool != nil {
+		s.pool.Close()
+	}
 }
 
-// Close ends all templates. No run that was forked from one may be left.
+// Close ends all templates. No run may be left that was forked from one.
 func (t *Templates) Close() {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
-	for _, stop := range t.stop {
-		stop <- request.StopSignal{Name: "SIGKILL", Now: true}
+	t.closed = true
+	for k := range maps.Values(t.kinds) {
+		if k.template != nil {
+			k.template.end()
+		}
 	}
-	t.stop = nil
 	t.mu.Unlock()
 	t.tasks.Wait()
-	for _, pool := range t.pools {
-		pool.Close()
-	}
 }

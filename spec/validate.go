@@ -161,13 +161,22 @@ func checkSecrets(a Analysis) error {
 	return nil
 }
 
+// ValidateLabelName refuses what is no name of a label.
+func ValidateLabelName(name string) error {
+	if !labelForm().MatchString(name) {
+		return fmt.Errorf("label name %s is not allowed: it must be 1 to 63 letters, digits, '.', '_', '/' or '-', and begin with a letter or digit", quote(name))
+	}
+	return nil
+}
+
 func checkLabels(a Analysis) error {
 	const maxValue = 256 // bytes
 	for _, key := range slices.Sorted(maps.Keys(a.Labels)) {
 		value := a.Labels[key]
+		if err := ValidateLabelName(key); err != nil {
+			return err
+		}
 		switch {
-		case !labelForm().MatchString(key):
-			return fmt.Errorf("label name %s is not allowed: it must be 1 to 63 letters, digits, '.', '_', '/' or '-', and begin with a letter or digit", quote(key))
 		case len(value) > maxValue:
 			return fmt.Errorf("label %s: %s is longer than %d bytes", key, quote(value), maxValue)
 		case strings.ContainsFunc(value, isControl):

@@ -244,3 +244,40 @@ func TestForkedKilled(t *testing.T) {
 	h.mustRun("gc")
 	h.expectNothingLeft(append(templates, h.run)...)
 }
+
+// TestQueueForked has a worker fork analyses of one script that have the same project, and no others.
+func TestQueueForked(t *testing.T) {
+	h, db := inQueue(t)
+	w := h.worker("--jobs", "1", "--warm-by", "project")
+	script := h.write("told.py", doesAsTold, 0o644)
+	start := func(flags ...string) result {
+		t.Helper()
+		id := h.newID()
+		h.mustRun(append([]string{"submit", "--id", id, "--script", script, "--preload", "numpy", "--retries", "0"}, append(flags, "--", "well")...)...)
+		h.comes(db, id, "complete")
+		r := w.show(id)
+		if said := w.stdoutOf(r); !strings.HasPrefix(said, "['well'] []") {
+			t.Errorf("it said %q", said)
+		}
+		return r
+	}
+	forked := false
+	for i := 0; i < maxUnforked && !forked; i++ {
+		forked = start("--label", "project=a").kind() == "forked"
+	}
+	if !forked {
+		t.Fatal("no analysis was forked")
+	}
+	if r := start("--label", "project=b"); r.kind() == "forked" {
+		t.Error("an analysis of another project was forked from the same interpreter")
+	}
+	if r := start(); r.kind() == "forked" {
+		t.Error("an analysis without a project was forked")
+	}
+	if r := start("--label", "project=a"); r.kind() != "forked" {
+		t.Errorf("start %+v", r.Start)
+	}
+	templates := w.templates()
+	w.end()
+	h.expectNothingLeft(templates...)
+}

@@ -24,6 +24,7 @@ type workerOptions struct {
 	totalCPUs          float64
 	class              []string
 	labels             map[string]string
+	warmBy             string
 	drain, rescueAfter time.Duration
 	limits             string
 	metrics            options.Text
@@ -39,6 +40,7 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 		options.Values(&o.class, "class", "take analyses of this class `NAME`, and not those of others; repeatable (default: default)", readClasses),
 		options.Pairs(&o.labels, "labels", "have the label `K=V`, for analyses that ask for it with --require; repeatable"),
 		options.Duration(&o.drain, "drain", "let what runs go on for `DURATION` after the first signal, 0 for not at all (default: 1m)", 0),
+		options.Parsed(&o.warmBy, "warm-by", "fork analyses that have the same value of this `LABEL` and run the same script from one interpreter, which trusts them all with its modules; without it none are forked; see docs/warm.md", labelName),
 		options.Duration(&o.rescueAfter, "rescue-after", "take an analysis for stuck `DURATION` after its timeout and grace (default: 10m)", time.Second),
 		options.Choice(&o.limits, "limits", "`enforce|outer|best-effort`: what is made ready before the first analysis is known; each has limits of its own", spec.LimitsEnforce, spec.LimitsOuter, spec.LimitsBestEffort),
 		g.MinFreeFlag(),
@@ -49,7 +51,7 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 
 // worker is a worker with these options.
 func (o *workerOptions) worker() *worker.Worker {
-	w := &worker.Worker{Capacity: capacity.ReadCapacity(), Labels: o.labels}
+	w := &worker.Worker{Capacity: capacity.ReadCapacity(), Labels: o.labels, WarmBy: o.warmBy}
 	if o.totalMemory > 0 {
 		w.Capacity.Memory = int64(o.totalMemory)
 	}
@@ -63,6 +65,8 @@ func (o *workerOptions) worker() *worker.Worker {
 	}
 	return w
 }
+
+func labelName(text string) (string, error) { return text, spec.ValidateLabelName(text) }
 
 // readClasses reads the classes that a worker takes.
 func readClasses(t options.Text) ([]string, error) {

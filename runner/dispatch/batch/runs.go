@@ -111,8 +111,9 @@ func (r *Runs) observe(line Line) func(event.Event) error {
 
 // run runs a request under the shared supervisor.
 func (r *Runs) run(ctx context.Context, req request.Request) (result.Result, error) {
+	defer r.Templates.Fork(ctx, "", &req)()
 	var err error
-	if req.Standby, req.Template = r.Templates.Begin(ctx, req.Analysis); req.Standby == nil {
+	if req.Standby == nil {
 		req.Standby, err = r.Pool.Begin(req.Analysis.Limits)
 	}
 	if err != nil {

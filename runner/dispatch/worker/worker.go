@@ -34,6 +34,9 @@ type Worker struct {
 	// Labels are what jobs may require.
 	Labels  map[string]string
 	Options queue.Options
+	// Templates are what analyses may be forked from that have the same value of the label WarmBy; empty: none are.
+	Templates *runner.Templates
+	WarmBy    string
 	// Told is called with each ended run, by several goroutines, and why its result is not in the catalog.
 	Told func(result.Result, error)
 	// Watch, where not nil, is called after each step of each attempt, by several goroutines. It must not block.
@@ -218,17 +221,29 @@ func (j *job) run(ctx context.Context) error {
 	}
 	own := *j.Host
 	own.Catalog = j.ledger
-	started, err := j.Begin(a.Limits)
+	req := request.Request{Analysis: a, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe, Admit: admit}
+	over, err := j.begin(ctx, &req)
+	defer over()
 	if err != nil {
 		return j.refuse(ctx, runner.Refused(a, err, j.Host.Version), err)
 	}
-	result, err := runner.Run(context.WithoutCancel(ctx), &own, request.Request{ // what is half done is finished: Stop ends it
-		Analysis: a, Standby: started, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe, Admit: admit,
-	})
+	result, err := runner.Run(context.WithoutCancel(ctx), &own, req) // what is half done is finished: Stop ends it
 	if !j.ledger.started {
 		return j.refuse(ctx, result, err)
 	}
 	return j.ended(result, err)
+}
+
+// begin begins a run, from a template where there is one for it. over is called when the run is over.
+func (j *job) begin(ctx context.Context, req *request.Request) (over func(), err error) {
+	over = func() {}
+	if group := req.Analysis.Labels[j.WarmBy]; j.WarmBy != "" && group != "" {
+		over = j.Templates.Fork(context.WithoutCancel(ctx), group, req)
+	}
+	if req.Standby == nil {
+		req.Standby, err = j.Begin(req.Analysis.Limits)
+	}
+	return over, err
 }
 
 // ended is the queue's error after a run.
