@@ -3,7 +3,7 @@ script imports first, says what that was, and waits until the run may start. The
 
 Where the result might differ from that of a start without it, it ends the process: then init starts the program anew.
 
-In a template it waits for orders instead, and each order forks an analysis that goes on like this (src/fork.c).
+In a template it waits for orders instead, and each order forks an analysis that goes on like this (template.py).
 """
 
 import os
@@ -12,7 +12,6 @@ import sys
 GATE, NOTE = 5, 4  # descriptors that init passes (runner/container/initc/src/init.c)
 ONLY_AST = 0x400  # ast.PyCF_ONLY_AST; ast itself is not imported
 INPUTS = ("/analysis", "/work", "/data", "/docs", "/inputs")
-MAX_TEXT = 128 << 10  # of an order: arguments and environment
 HERE = os.path.dirname(__file__)
 PROJECT = os.path.dirname(os.path.realpath(sys.argv[0]))  # comes first in sys.path when the script runs
 
@@ -153,8 +152,8 @@ def note(kind, lines, end=b"\0"):
     os.close(NOTE)
 
 
-def preloaded():
-    """Imports, and returns the lines of the note; where anything is in the way, it ends the process."""
+def preloaded(obstacle=lambda: ""):
+    """Imports, and returns the lines of the note; where anything is in the way, it ends the process. obstacle may say what is."""
     wanted, before, pipes = os.environ.pop("SCIDEX_PRELOAD"), set(sys.modules), (file(NOTE), file(GATE))
     try:
         if sys.implementation.name != "cpython":
@@ -164,6 +163,9 @@ def preloaded():
             raise Cold("an import closed a descriptor that is not its own")
         if shadowed(before):
             raise Cold("%s is beside the script too" % shadowed(before))
+        why = obstacle()
+        if why:
+            raise Cold(why)
     except BaseException as error:
         try:
             if file(NOTE) == pipes[0]:
@@ -173,118 +175,18 @@ def preloaded():
     return ["%s %s" % (name, version(name)) for name in names]
 
 
-def own_threads():
-    """Has the libraries of linear algebra start no threads here, and returns what restores the environment."""
-    before = {name: os.environ.get(name) for name in ("OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS")}
-    os.environ.update(dict.fromkeys(before, "1"))
-
-    def restore():
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
-
-    return restore
+def template():
+    """What a template is besides (template.py); None in a run that is made ready. It does not stay among the modules."""
+    if not os.environ.pop("SCIDEX_TEMPLATE", None):
+        return None
+    import scidex_template
+    return sys.modules.pop(scidex_template.__name__)
 
 
-SETTERS = ("openblas_set_num_threads", "openblas_set_num_threads64_", "scipy_openblas_set_num_threads64_",
-           "scipy_openblas_set_num_threads", "MKL_Set_Num_Threads", "bli_thread_set_num_threads")
-
-
-def set_threads():
-    """Gives the libraries of linear algebra the threads that they would have started with."""
-    import ctypes
-    count = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or ""
-    count = int(count) if count.isdigit() else len(os.sched_getaffinity(0))
-    if count == 1:
-        return
-    for name in ("numpy.core._multiarray_umath", "numpy._core._multiarray_umath", "scipy.linalg._fblas"):
-        path = getattr(sys.modules.get(name), "__file__", None)
-        if path is None:
-            continue
-        library = ctypes.CDLL(path)  # which is loaded: a symbol is looked up in what it is linked with
-        for setter in SETTERS:
-            if hasattr(library, setter):
-                getattr(library, setter)(ctypes.c_int(count))
-                break
-
-
-def leave_modules(kept):
-    """At the end of a forked process: what the template has imported is left as it is. To take it apart would copy most of the
-    template's memory, page by page, only to give it back."""
-    import ctypes
-    for name in kept:
-        module = sys.modules.get(name)
-        if module is not None and module is kept[name]:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))
-            del sys.modules[name]
-
-
-def sources():
-    """The files and directories that the imports came from. Those that are mapped the supervisor knows."""
-    found = set(sys.path)
-    for module in list(sys.modules.values()):
-        found.update(getattr(module, name, None) or "" for name in ("__file__", "__cached__"))
-        found.update(getattr(module, "__path__", None) or ())
-    return sorted({os.path.realpath(path) for path in found if os.path.isabs(path) and os.path.exists(path) and "\n" not in path})
-
-
-def take(text):
-    """Makes arguments and environment those of the order."""
-    words = [os.fsdecode(word) for word in text.split(b"\0")]
-    count = int(words[0])
-    sys.argv[1:] = words[1:1 + count]
-    if hasattr(sys, "orig_argv"):
-        sys.orig_argv[2:] = words[1:1 + count]
-    wanted = dict(word.split("=", 1) for word in words[1 + count:] if word)
-    for name in [name for name in os.environ if name not in wanted]:
-        del os.environ[name]
-    for name, value in wanted.items():
-        if os.environ.get(name) != value:
-            os.environ[name] = value
-
-
-def fork():
-    """Serves orders until it is in a process of one, and returns its text."""
-    import ctypes
-    import gc
-    library = ctypes.PyDLL(os.path.join(HERE, "fork.so"))
-    text = ctypes.create_string_buffer(MAX_TEXT)
-    gc.collect()
-    gc.freeze()
-    ctypes.pythonapi.PyOS_BeforeFork()
-    library.scidex_serve.restype = ctypes.c_ssize_t
-    size = library.scidex_serve(ctypes.cast(ctypes.CDLL(None).fork, ctypes.c_void_p), text, ctypes.c_size_t(MAX_TEXT))
-    ctypes.pythonapi.PyOS_AfterFork_Child()
-    if size < 0:
-        note("cold", ["the forked process could not become the analysis: %s" % os.strerror(-size)])
-        os._exit(0)
-    return text.raw[:size]
-
-
-def forked():
-    """In a template: imports, says so, and serves; returns in a process that has been forked for an analysis."""
-    import atexit
-    kept = {}
-    atexit.register(leave_modules, kept)  # as the first, so that it is called last
-    restore = own_threads()
-    names = preloaded()
-    restore()
-    note("ready", names + [""] + sources())
-    import ctypes  # noqa: F401
-    kept.update(sys.modules)
-    for name in ("__main__", "builtins", "sys", "threading", "atexit", "logging"):
-        kept.pop(name, None)
-    take(fork())
-    set_threads()
-    if "numpy.random" in sys.modules:
-        sys.modules["numpy.random"].seed()  # nothing of numpy's is registered to be done after a fork
-    note("ready", names, b"")  # it ends when this is closed: then the descriptors are those of an analysis
-
-
+TEMPLATE = template()
 hide()
-if os.environ.pop("SCIDEX_TEMPLATE", None):
-    forked()
+if TEMPLATE:
+    TEMPLATE.serve(preloaded, note)
 else:
     note("ready", preloaded())
 if not os.read(GATE, 1):

@@ -19,8 +19,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-//go:embed hook.py
-var hook []byte
+// hook is the part of every start, templateHook that of templates.
+var (
+	//go:embed hook.py
+	hook []byte
+	//go:embed template.py
+	templateHook []byte
+)
 
 // The pattern does not name the built file, so that `go vet` works before scripts/build.
 //
@@ -39,13 +44,15 @@ func File() rootfs.File {
 	return rootfs.File{Path: dir + "/sitecustomize.py", Data: hook, Mode: 0o444}
 }
 
-// TemplateFiles are what a template needs: the hook, and what it forks by.
+// TemplateFiles are what a template needs: the hook with its part for templates, and what that forks by.
 func TemplateFiles() ([]rootfs.File, error) {
 	data, err := files.ReadFile(library)
 	if err != nil {
 		return nil, fmt.Errorf("this binary was built without the library of templates; build it with scripts/build: %w", err)
 	}
-	return []rootfs.File{File(), {Path: dir + "/" + library, Data: data, Mode: 0o555}}, nil
+	return []rootfs.File{
+		File(), {Path: dir + "/scidex_template.py", Data: templateHook, Mode: 0o444}, {Path: dir + "/" + library, Data: data, Mode: 0o555},
+	}, nil
 }
 
 // TemplateVariables are Variables for a template.

@@ -1,5 +1,5 @@
 /*
- * The library by which a template forks analyses (hook.py, docs/adr/0038). It is loaded into whatever Python the root filesystem
+ * The library by which a template forks analyses (template.py, docs/adr/0038). It is loaded into whatever Python the root filesystem
  * has, with whatever C library, and needs none itself.
  *
  * An order of the supervisor comes with descriptors: the pidfd of a container's init, the analysis' three streams, its note and

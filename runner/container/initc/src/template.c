@@ -1,6 +1,6 @@
 /*
  * A template is a Python interpreter that has imported modules, from which analyses are forked into containers of their own
- * (runner/preload/fork.c, docs/adr/0038). It is in the supervisor's user and PID namespace, as setns(2) wants it, with no
+ * (runner/preload/src/fork.c, docs/adr/0038). It is in the supervisor's user and PID namespace, as setns(2) wants it, with no
  * capability, and without the /proc of that namespace, in which it would see other runs.
  */
 #include <linux/capability.h>

@@ -18,7 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/forks/proof"
 )
 
-// maxText bounds the arguments and the environment of a forked analysis, in bytes (MAX_TEXT of runner/preload/hook.py).
+// maxText bounds the arguments and the environment of a forked analysis, in bytes (MAX_TEXT of runner/preload/template.py).
 const maxText = 128 << 10
 
 // Target is the container that an analysis is forked into.
