@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -56,6 +58,12 @@ func (f *feed) write(line manifest) {
 func (f *feed) run(line manifest) result {
 	f.h.t.Helper()
 	f.write(line)
+	return f.read()
+}
+
+// read returns the next result.
+func (f *feed) read() result {
+	f.h.t.Helper()
 	text, err := f.from.ReadString('\n')
 	if err != nil {
 		f.h.t.Fatal(err)
@@ -112,6 +120,7 @@ elif sys.argv[1] == "pids":
         if os.fork() == 0:
             time.sleep(1000)
 elif sys.argv[1] == "time":
+    open("begun", "w").close()
     time.sleep(1000)
 elif sys.argv[1] == "files":
     for i in range(100000):
@@ -121,6 +130,12 @@ elif sys.argv[1] == "network":
     socket.socket().connect_ex(("192.0.2.1", 5432))
 elif sys.argv[1] == "signal":
     os.kill(os.getpid(), 15)
+elif sys.argv[1] == "doorbell": # as the supervisor tells init of the end, but without its message
+    import ctypes, struct
+    info = struct.pack("iiiiii", 17, 0, -1, 0, 0, 0).ljust(128, b"\0")
+    if ctypes.CDLL(None).syscall(129, 1, 17, info): # rt_sigqueueinfo(2) of x86-64
+        sys.exit(5)
+    time.sleep(0.5)
 elif sys.argv[1] == "die":
     os.execvp("sh", ["sh", "-c", "exit 9"])
 open("result", "w").write(sys.argv[1])
@@ -147,6 +162,7 @@ func TestForked(t *testing.T) {
 		{"files", "failed", "work_full"},
 		{"signal", "failed", "signal"},
 		{"network", "complete", "exit"},
+		{"doorbell", "complete", "exit"},
 		{"die", "failed", "exit"},
 		{"well", "complete", "exit"},
 	} {
@@ -235,7 +251,7 @@ func TestForkedKilled(t *testing.T) {
 	line := manifest{"script": script, "args": []string{"well"}, "preload": "numpy"}
 	f.untilForked(line)
 	f.write(line.and("args", []string{"time"}))
-	until(t, hangTimeout, "a run starts", func() bool { return len(matches(h.root+"/runs/"+h.run+"*.json")) > 0 })
+	h.untilBegun()
 	if err := f.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -243,6 +259,72 @@ func TestForkedKilled(t *testing.T) {
 	templates := h.templates()
 	h.mustRun("gc")
 	h.expectNothingLeft(append(templates, h.run)...)
+}
+
+// untilBegun waits until a line sleeps.
+func (h *harness) untilBegun() {
+	h.t.Helper()
+	until(h.t, hangTimeout, "a line has begun", func() bool { return len(matches("/tmp/scidex-analysis-"+h.run+"*/work/begun")) > 0 })
+}
+
+// TestForkedSupervisorKilled kills both supervisors while a line runs that was forked: it is lost, and the batch goes on with others.
+func TestForkedSupervisorKilled(t *testing.T) {
+	h := newHarness(t)
+	script := h.write("told.py", doesAsTold, 0o644)
+	f := h.feed()
+	line := manifest{"script": script, "args": []string{"well"}, "preload": "numpy"}
+	f.untilForked(line)
+	f.write(line.and("args", []string{"time"}))
+	h.untilBegun()
+	for _, w := range familyOf(t, f.cmd.Process.Pid) {
+		if isSupervisor(w) {
+			w.kill(t)
+		}
+	}
+	f.read().expect(t, "lost", "supervisor_lost", 125)
+	f.untilForked(line.and("args", []string{"well"}))
+	templates := h.templates()
+	f.end(125)
+	h.expectNothingLeft(templates...)
+}
+
+// TestForkedKilledAnywhere kills scidex-oci at any moment of a batch whose lines are forked: nothing is left, and --resume runs
+// what was lost, each line once.
+func TestForkedKilledAnywhere(t *testing.T) {
+	for range soakCount(60) {
+		h := newHarness(t)
+		script := h.write("told.py", doesAsTold, 0o644)
+		var lines []manifest
+		for range 30 {
+			lines = append(lines, manifest{"id": h.newID(), "script": script, "args": []string{"well"}, "preload": "json"})
+		}
+		file := h.lines(lines...)
+		b := h.begin("batch", "--jobs=2", file)
+		until(t, hangTimeout, "there is a template", func() bool {
+			select {
+			case <-b.done:
+				return true
+			default:
+				return len(h.templates()) > 0
+			}
+		})
+		moment := time.Duration(rand.IntN(1500)) * time.Millisecond
+		time.Sleep(moment)
+		_ = b.cmd.Process.Kill() // it may have ended
+		b.end()
+		templates := h.templates()
+		h.mustRun("gc")
+		h.expectNothingLeft(append(templates, h.run)...)
+		got, _ := h.batch(0, "--resume", file)
+		for id, r := range got {
+			if r.State != "complete" || r.OutputsTotal != 1 {
+				t.Errorf("killed %v after the template was there: %s is %s with %d outputs", moment, id, r.State, r.OutputsTotal)
+			}
+		}
+		if len(got) != len(lines) {
+			t.Errorf("%d results of %d lines", len(got), len(lines))
+		}
+	}
 }
 
 // TestQueueForked has a worker fork analyses of one script that have the same project, and no others.
