@@ -29,6 +29,8 @@ type Templates struct {
 	host *phase.Host
 	like request.Request // what the requests have in common
 
+	serve func(ctx context.Context, s *served, req request.Request) error // runs a template to its end
+
 	mu     sync.Mutex
 	kinds  map[string]*kind
 	tasks  sync.WaitGroup
@@ -54,7 +56,9 @@ type served struct {
 
 // NewTemplates returns the templates for requests like this one. Close ends them.
 func NewTemplates(host *phase.Host, like request.Request) *Templates {
-	return &Templates{host: host, like: like, kinds: map[string]*kind{}}
+	t := &Templates{host: host, like: like, kinds: map[string]*kind{}}
+	t.serve = t.run
+	return t
 }
 
 // Fork has a request forked from a template, where there is one for analyses of its kind in the group; else one may be made
@@ -64,17 +68,9 @@ func (t *Templates) Fork(ctx context.Context, group string, req *request.Request
 	if t == nil || !mayFork(req.Analysis) {
 		return done
 	}
-	name, err := json.Marshal([]any{group, templateOf(req.Analysis)})
-	if err != nil {
-		return done
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := t.kinds[string(name)]
-	if k == nil {
-		k = &kind{}
-		t.kinds[string(name)] = k
-	}
+	k := t.kindOf(group, req.Analysis)
 	k.seen++
 	if s := k.template; s != nil && s.key != "" {
 		if begun, err := s.pool.Begin(req.Analysis.Limits); err == nil {
@@ -88,6 +84,21 @@ func (t *Templates) Fork(ctx context.Context, group string, req *request.Request
 		t.start(ctx, k, templateOf(req.Analysis))
 	}
 	return done
+}
+
+// kindOf is the kind of an analysis.
+func (t *Templates) kindOf(group string, a spec.Analysis) *kind {
+	name := kindName(group, a)
+	if t.kinds[name] == nil {
+		t.kinds[name] = &kind{}
+	}
+	return t.kinds[name]
+}
+
+// kindName is the same for analyses that one template may serve, as far as their requests say.
+func kindName(group string, a spec.Analysis) string {
+	name, _ := json.Marshal([]any{group, templateOf(a)}) // values that JSON has
+	return string(name)
 }
 
 func (k *kind) wantsTemplate() bool {
@@ -140,16 +151,19 @@ func (t *Templates) start(ctx context.Context, k *kind, a spec.Analysis) {
 	})
 }
 
-// serve runs a template to its end.
-func (t *Templates) serve(ctx context.Context, s *served, req request.Request) (err error) {
+// run runs a template to its end, in a supervisor of its own.
+func (t *Templates) run(ctx context.Context, s *served, req request.Request) (err error) {
 	if s.pool, err = standby.NewPool(ctx, req.Analysis.Limits); err != nil {
 		return err
 	}
-	return serveTemplate(ctx, t.host, req, s.pool, func(key string) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		s.key = key
-	})
+	return serveTemplate(ctx, t.host, req, s.pool, func(key string) { t.ready(s, key) })
+}
+
+// ready lets analyses be forked from a template.
+func (t *Templates) ready(s *served, key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.key = key
 }
 
 // leave notes that a run is over that was forked from a template.

@@ -1,0 +1,125 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// idle are templates that serve nothing until they are stopped. made counts them.
+func idle(made *atomic.Int64) *Templates {
+	t := NewTemplates(&phase.Host{Log: slog.New(slog.NewTextHandler(io.Discard, nil))}, request.Request{})
+	t.serve = func(_ context.Context, s *served, req request.Request) error {
+		made.Add(1)
+		t.ready(s, "key")
+		<-req.Stop
+		return nil
+	}
+	return t
+}
+
+func ask(t *testing.T, all *Templates, group string, a spec.Analysis) {
+	t.Helper()
+	all.Fork(t.Context(), group, &request.Request{Analysis: a})()
+}
+
+// alive is how many templates there are now.
+func (t *Templates) alive() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, k := range t.kinds {
+		if k.template != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// TestTemplatesAreWorthIt: the second analysis of a kind has a template made, and what cannot be forked has none.
+func TestTemplatesAreWorthIt(t *testing.T) {
+	var made atomic.Int64
+	all := idle(&made)
+	defer all.Close()
+	script := spec.Analysis{Script: "a.py"}
+	for _, a := range []spec.Analysis{
+		{Command: []string{"true"}},
+		{Script: "a.py", Project: "."},
+		{Script: "a.py", Warm: spec.None},
+		{Script: "a.py", Preload: spec.None},
+		{Script: "a.py", Limits: spec.LimitsOuter},
+	} {
+		ask(t, all, "", a)
+		ask(t, all, "", a)
+	}
+	ask(t, all, "", script)
+	ask(t, all, "other", script)
+	script.Labels = map[string]string{"a": "b"}
+	if all.alive() != 0 {
+		t.Errorf("%d templates", all.alive())
+	}
+	ask(t, all, "", script)
+	if all.alive() != 1 {
+		t.Errorf("%d templates, want one", all.alive())
+	}
+	var none *Templates
+	ask(t, none, "", script)
+	none.Close()
+}
+
+// TestTemplatesGiveWay: there are four at most, and the one that was used least ends for a further kind. All end with Close, after
+// which none is made.
+func TestTemplatesGiveWay(t *testing.T) {
+	var made atomic.Int64
+	all := idle(&made)
+	kindOf := func(i int) spec.Analysis { return spec.Analysis{Script: fmt.Sprintf("%d.py", i)} }
+	for i := range mostTemplates {
+		ask(t, all, "", kindOf(i))
+		ask(t, all, "", kindOf(i))
+	}
+	for made.Load() < mostTemplates+1 {
+		ask(t, all, "", kindOf(mostTemplates)) // until the one that gives way has ended
+		if n := all.alive(); n > mostTemplates {
+			t.Fatalf("%d templates", n)
+		}
+	}
+	all.mu.Lock()
+	for name, k := range all.kinds {
+		if (k.template == nil) != (name == kindName("", kindOf(0))) {
+			t.Errorf("%s: %+v", name, k.template)
+		}
+	}
+	all.mu.Unlock()
+	all.Close()
+	if all.alive() != 0 {
+		t.Errorf("%d templates after Close", all.alive())
+	}
+	ask(t, all, "", kindOf(1))
+	if all.alive() != 0 {
+		t.Error("one is made after Close")
+	}
+}
+
+// TestTemplatesAreTriedAgain, but not for ever: a template that ends at once is made three times.
+func TestTemplatesAreTriedAgain(t *testing.T) {
+	var made atomic.Int64
+	all := idle(&made)
+	all.serve = func(context.Context, *served, request.Request) error {
+		made.Add(1)
+		return nil
+	}
+	for range 10 {
+		ask(t, all, "", spec.Analysis{Script: "a.py"})
+		all.tasks.Wait()
+	}
+	all.Close()
+	if made.Load() != mostTries {
+		t.Errorf("it was made %d times, want %d", made.Load(), mostTries)
+	}
+}
