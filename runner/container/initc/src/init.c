@@ -436,7 +436,8 @@ int main(int argc, char **argv, char **envp)
 		long sig = sigwaitinfo(ALL_SIGNALS, &info);
 		if (sig == SIGCHLD && reap(analysis, &status))
 			return finish(status);
-		if (sig > 0 && info.si_code == SI_QUEUE && analysis == SUPERVISORS && done(&status))
+		/* Whatever the signal says: where one is pending already, that of the supervisor is not queued. */
+		if (analysis == SUPERVISORS && done(&status))
 			return finish(status);
 		/* si_pid is 0 for a sender outside of this namespace: the supervisor alone. */
 		if (sig > 0 && sig != SIGCHLD && info.si_pid == 0 && info.si_code == SI_USER)
