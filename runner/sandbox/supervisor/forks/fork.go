@@ -42,10 +42,17 @@ func (o *Origin) Take(target Target) (*Fork, string) {
 		return nil, protocol.Cold(err)
 	}
 	if !protocol.Ready(note) {
-		f.kill()
+		f.discard()
 		return nil, note
 	}
 	return f, note
+}
+
+// discard kills the process, where there is one.
+func (f *Fork) discard() {
+	if f != nil {
+		f.kill()
+	}
 }
 
 // ended reports whether the init of a container is dead.
@@ -59,7 +66,7 @@ func ended(c *container.Container) bool {
 func (t *Template) fork(target Target) (_ *Fork, note string, err error) {
 	order, err := newOrder(target)
 	if err != nil {
-		return nil, "", err
+		return nil, protocol.Cold(err), nil // no fault of the template's
 	}
 	defer order.close() //nolint:errcheck // nothing was written
 	f, err := t.obey(order)
