@@ -192,6 +192,8 @@ else:
 if not os.read(GATE, 1):
     os._exit(1)  # init has ended, or an import has taken the byte
 os.close(GATE)
+if TEMPLATE:
+    TEMPLATE.begin()
 if "sitecustomize" not in sys.modules:
     # As if there were none. The import system forgets this module then.
     raise ImportError("no module of the root filesystem", name="sitecustomize")

@@ -14,7 +14,8 @@ THREADS = ("OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS")
 LINEAR_ALGEBRA = ("numpy.core._multiarray_umath", "numpy._core._multiarray_umath", "scipy.linalg._fblas")
 SETTERS = ("openblas_set_num_threads", "openblas_set_num_threads64_", "scipy_openblas_set_num_threads64_",
            "scipy_openblas_set_num_threads", "MKL_Set_Num_Threads", "bli_thread_set_num_threads")
-TAKEN_APART = ("__main__", "builtins", "sys", "threading", "atexit", "logging")  # at the end of a forked process, as ever
+# At the end of a forked process these are taken apart as ever: scripts give functions of theirs to them.
+TAKEN_APART = ("__main__", "builtins", "sys", "atexit", "copyreg", "logging", "signal", "threading", "warnings", "weakref")
 
 
 def serve(preloaded, note):
@@ -48,11 +49,10 @@ def import_with_one_thread(preloaded, environment):
 
 def state():
     """What a fork does not have of a process, or an order sets anew."""
-    lowest, umask = os.dup(0), os.umask(0)
-    os.close(lowest)
+    umask = os.umask(0)
     os.umask(umask)
     return {
-        "an import left a file open": lowest,
+        "an import left a file open": list(filter(is_open, range(256))),
         "an import left a process": has_children(),
         "an import wrote a file": written(),
         "an import changed the working directory": os.getcwd(),
@@ -70,6 +70,14 @@ def changed(before):
 
 def written():
     return {os.path.join(place, name) for top in WRITABLE for place, below, files in os.walk(top) for name in below + files}
+
+
+def is_open(fd):
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
 
 
 def has_children():
@@ -134,11 +142,11 @@ def take(text, environment):
 
 def renew(ctypes):
     """Gives the process what no two interpreters share, and what one has that was not forked."""
-    set_threads(ctypes)
     seed(sys.modules.get("numpy.random"))
-    multiprocessing = sys.modules.get("multiprocessing.process")
-    if multiprocessing:
-        multiprocessing.current_process().authkey = os.urandom(32)
+    if "multiprocessing.process" in sys.modules:
+        sys.modules["multiprocessing.process"].current_process().authkey = os.urandom(32)
+    if hasattr(sys.modules.get("threading"), "get_native_id"):
+        sys.modules["threading"].main_thread()._set_native_id()
     main = sys.modules["__main__"]
     for each in main, vars(main):  # what the script leaves in them is collected
         ctypes.pythonapi.PyObject_GC_UnTrack(ctypes.py_object(each))
@@ -151,11 +159,13 @@ def seed(random):
         return
     if hasattr(random, "set_bit_generator"):
         random.set_bit_generator(random.MT19937())
-    random.seed()
+    else:
+        random.seed()
 
 
-def set_threads(ctypes):
-    """Gives the libraries of linear algebra the threads that they would have started with."""
+def begin():
+    """Gives the libraries of linear algebra the threads that they would have started with: until now there may be one alone."""
+    import ctypes
     count = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or ""
     count = int(count) if count.isdigit() else len(os.sched_getaffinity(0))
     if count == 1:
@@ -183,15 +193,39 @@ class Left:
         return getattr(self.__module, name)
 
 
+class End:
+    """Takes apart what is then left of a namespace when it is deleted."""
+
+    __slots__ = ("__number",)
+
+    def __init__(self, namespace):
+        self.__number = id(namespace)
+
+    def __del__(self):
+        for each in gc.get_objects():
+            if id(each) == self.__number and type(each) is dict:
+                each.update(dict.fromkeys([name for name in each if name != "__builtins__"]))
+                gc.collect()
+
+
 def leave_modules(kept):
     """At the end of a forked process: what the template has imported is left as it is. To take it apart would copy most of the
     template's memory, page by page, only to give it back."""
-    import ctypes
     flush_files()
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # with all its modules
+    leave(kept)  # with all its modules
     for name, module in kept.items():
         if sys.modules.get(name) is module:
             sys.modules[name] = Left(module)
+    # Python takes apart this module after the script, which may be left until then: a module may have a function of it.
+    last = sys.modules["scidex_last"] = type(sys)("scidex_last")
+    last.end = End(vars(sys.modules["__main__"]))
+    leave(last)
+
+
+def leave(what):
+    """Has an object never deleted."""
+    import ctypes
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(what))
 
 
 def flush_files():
