@@ -224,7 +224,10 @@ func TestRun(t *testing.T) {
 		if err := run([]string{arch, directory}); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"README", "audited-" + arch + ".bpf", "audited-" + arch + ".profile", "plain-" + arch + ".bpf", "plain-" + arch + ".profile"}
+		want := []string{"README"}
+		for _, name := range []string{"audited", "plain", "template-audited", "template-plain"} {
+			want = append(want, name+"-"+arch+".bpf", name+"-"+arch+".profile")
+		}
 		if got := names(); !slices.Equal(got, want) {
 			t.Errorf("%v, want %v", got, want)
 		}
