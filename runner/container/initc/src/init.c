@@ -338,6 +338,22 @@ static void kill_rest(void)
 		;
 }
 
+/* The pid of an analysis that is the supervisor's child. */
+enum { SUPERVISORS = 0 };
+
+/*
+ * start_forked waits for a fork, and starts the command where none could be forked into the container: what may have been forked into it is killed
+ * first. It returns as begin does; SUPERVISORS where the analysis is forked.
+ */
+static long start_forked(int *failed, const struct options *o, char **argv, char **envp)
+{
+	report(WAITS, 0);
+	if (heard() == PASS)
+		return SUPERVISORS;
+	kill_rest();
+	return begin(failed, o, -1, argv, envp);
+}
+
 /*
  * start_ahead starts the command ahead of its time, and returns when the analysis may begin, as begin does. What had to be
  * given up is dead then, and the command started anew.
@@ -375,9 +391,6 @@ static int finish(int status)
 	return 0;
 }
 
-/* The pid of an analysis that is the supervisor's child. */
-enum { SUPERVISORS = 0 };
-
 int main(int argc, char **argv, char **envp)
 {
 	int failed, status = 0, command, err;
@@ -411,9 +424,7 @@ int main(int argc, char **argv, char **envp)
 		return 125;
 	}
 	if (o.forked)
-		report(WAITS, 0);
-	if (o.forked && heard() == PASS)
-		analysis = SUPERVISORS;
+		analysis = start_forked(&failed, &o, argv + command, envp);
 	else if (o.ahead[0])
 		analysis = start_ahead(&failed, &o, argv + command, envp);
 	else
