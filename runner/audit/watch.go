@@ -50,10 +50,17 @@ type Watch struct {
 
 // Forks answers for the processes that were forked from a template, all of which ask on its descriptor.
 type Forks struct {
-	// MayJoin reports whether a process may enter namespaces (setns(2)) now.
-	MayJoin func() bool
+	// MayJoin reports whether a process may enter namespaces now.
+	MayJoin func(call Setns) bool
 	// WatchOf is the watch of the analysis that a process belongs to; nil: none.
 	WatchOf func(pid int) *Watch
+}
+
+// Setns is a call of setns(2), which a process waits in.
+type Setns struct {
+	PID   int // of the thread
+	FD    int
+	Flags int
 }
 
 // Start answers notifications from fd until every process under its filter is dead. If it fails before, it calls lost,
@@ -133,7 +140,7 @@ func (w *Watch) next() error {
 	asker := w.watchOf(&n)
 	tried := asker.judge(&n, w.fd)
 	r := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-	if errno := w.refused(n.call); errno != 0 {
+	if errno := w.refused(&n); errno != 0 {
 		r = response{id: n.id, errno: -int32(errno)}
 	}
 	if err := ioctl(w.fd, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)); err != nil {
@@ -163,14 +170,20 @@ func (w *Watch) watchOf(n *notification) *Watch {
 }
 
 // refused is the error of a call that does not continue, or 0.
-func (w *Watch) refused(call int32) unix.Errno {
+func (w *Watch) refused(n *notification) unix.Errno {
 	switch {
-	case makesSocket(call):
+	case makesSocket(n.call):
 		return unix.EAFNOSUPPORT
-	case call == unix.SYS_SETNS && (w.forks == nil || !w.forks.MayJoin()):
+	case n.call == unix.SYS_SETNS && !w.mayJoin(n):
 		return unix.EPERM
 	}
 	return 0
+}
+
+// mayJoin passes the arguments as the kernel takes them: as ints.
+func (w *Watch) mayJoin(n *notification) bool {
+	call := Setns{PID: int(n.pid), FD: int(int32(uint32(n.args[0]))), Flags: int(int32(uint32(n.args[1])))}
+	return w.forks != nil && w.forks.MayJoin(call)
 }
 
 // makesSocket calls are notified only if the socket's family is forbidden.

@@ -38,8 +38,7 @@ func (o *Origin) Take(target Target) (*Fork, string) {
 		return nil, "" // no fault of the template's
 	}
 	if err != nil {
-		_ = t.Kill() // what cannot be killed ends with the supervisor
-		return nil, protocol.Cold(err)
+		return nil, protocol.Cold(errors.Join(err, t.quell(target)))
 	}
 	if !protocol.Ready(note) {
 		f.discard()
@@ -73,14 +72,38 @@ func (t *Template) fork(target Target) (_ *Fork, note string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if note = protocol.ReadNote(order.note[0], protocol.NoteMax, longestFork); !protocol.Ready(note) {
-		return f, note, nil
-	}
-	if err := order.prove(f.pid, t.pid); err != nil {
+	note = protocol.ReadNote(order.note[0], protocol.NoteMax, longestFork)
+	if err := t.judge(f.pid, order, note); err != nil {
 		f.kill()
 		return nil, "", fmt.Errorf("the forked process is not as it must be: %w", err)
 	}
 	return f, note, nil
+}
+
+// judge says whether a fork may be used, or its command started anew without a doubt about the template.
+func (t *Template) judge(pid int, o *order, note string) error {
+	t.ordering.Lock() // what joins a container for another order would count as left
+	defer t.ordering.Unlock()
+	switch {
+	case protocol.Ready(note):
+		return t.prove(pid, o)
+	case protocol.IsCold(note):
+		return t.unchanged()
+	}
+	return errors.New("it has not said that it is ready")
+}
+
+// prove compares the process with what an analysis must be, then its template with what that was, and gives the process its limits. It
+// comes first: when it has nothing any more by which it could speak with its template, that has nothing of it to hide there.
+func (t *Template) prove(pid int, o *order) error {
+	err := o.prove(pid, t.pid)
+	if err == nil {
+		err = t.unchanged()
+	}
+	if err != nil {
+		return err
+	}
+	return o.limit(pid)
 }
 
 // obey has the template do as ordered, if no file has changed that it has in memory.
@@ -104,25 +127,29 @@ func (t *Template) obey(o *order) (_ *Fork, err error) {
 		leave()
 		return nil, err
 	}
-	f, err := newFork(pid, o.takeGate(), leave)
+	f, err := t.newFork(pid, o.takeGate(), leave)
 	o.letGo()
 	return f, err
 }
 
-func newFork(pid int, gate *os.File, leave func()) (*Fork, error) {
+func (t *Template) newFork(pid int, gate *os.File, leave func()) (*Fork, error) {
 	pidfd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		leave()
 		return nil, errors.Join(fmt.Errorf("pidfd_open: %w", err), gate.Close())
 	}
 	f := &Fork{pid: pid, pidfd: os.NewFile(uintptr(pidfd), "pidfd"), gate: gate, ended: make(chan struct{}), leave: leave}
-	go f.reap()
+	t.origin.forked(pid)
+	go func() {
+		f.reap()
+		t.origin.reaped(pid)
+		close(f.ended)
+	}()
 	return f, nil
 }
 
 // reap waits for the end of the process.
 func (f *Fork) reap() {
-	defer close(f.ended)
 	for {
 		if _, err := unix.Wait4(f.pid, &f.state, unix.WALL, &f.used); !errors.Is(err, unix.EINTR) {
 			return

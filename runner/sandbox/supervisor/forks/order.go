@@ -81,17 +81,16 @@ func (o *order) close() error {
 	return errors.Join(errs...)
 }
 
-// prove compares a process with what the analysis must be, and gives it the limits that the container's init has, and its own.
+// prove compares a process with what the analysis must be.
 func (o *order) prove(pid, template int) error {
-	err := proof.Check(pid, proof.Want{
-		Init: o.init, Template: template, UID: o.Owner, GID: o.Owner, Umask: int(*o.Process.User.Umask), Proc: o.Proc, Work: o.Process.Cwd,
+	return proof.Check(pid, proof.Want{
+		Init: o.init, Template: template, Filters: templateFilters, UID: o.Owner, GID: o.Owner, Umask: int(*o.Process.User.Umask), Proc: o.Proc, Work: o.Process.Cwd,
 		Files: map[int]*os.File{0: o.Streams[0], 1: o.Streams[1], 2: o.Streams[2], 5: o.gate[0]},
 	})
-	if err != nil {
-		return err
-	}
-	return proof.Limit(pid, o.init, o.Process.Rlimits)
 }
+
+// limit gives a process the limits that the container's init has, and its own.
+func (o *order) limit(pid int) error { return proof.Limit(pid, o.init, o.Process.Rlimits) }
 
 // send sends it to a template.
 func (o *order) send(control int) error {
@@ -104,7 +103,7 @@ func (o *order) send(control int) error {
 	for i, f := range files {
 		fds[i] = int(f.Fd())
 	}
-	return unix.Sendmsg(control, append(head, o.text...), unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL)
+	return unix.Sendmsg(control, append(head, o.text...), unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
 }
 
 // text is what an order says: the number of arguments, these, and the environment, separated by NULs.
@@ -116,20 +115,31 @@ func text(args, env []string) string {
 // longestFork is how long a template may take to answer, far more than a fork needs.
 const longestFork = 10 * time.Second
 
+// longestEnd is how long the process that has joined may live after the answer, before which the template waits for it.
+const longestEnd = time.Second
+
 // order sends an order and returns the pid of the process that the template says it has made.
 func (t *Template) order(o *order) (pid int, err error) {
-	t.joining.Store(true)
-	defer t.joining.Store(false)
-	control := int(t.control.Fd())
+	t.joining.allow(o.init)
+	pid, err = obey(int(t.control.Fd()), o, longestFork)
+	if middle := t.joining.forbid(); err == nil {
+		err = awaitEnd(middle, longestEnd)
+	} else if middle != nil {
+		middle.Close()
+	}
+	return pid, err
+}
+
+// obey has an order obeyed. The template may have sent anything, or nothing.
+func obey(control int, o *order, longest time.Duration) (pid int, err error) {
 	if err := o.send(control); err != nil {
 		return 0, fmt.Errorf("order a fork: %w", err)
 	}
-	answer := []unix.PollFd{{Fd: int32(control), Events: unix.POLLIN}}
-	if n, err := unix.Poll(answer, int(longestFork.Milliseconds())); n == 0 {
+	if ready, err := pollFor(control, longest); !ready {
 		return 0, errors.Join(errors.New("the template does not answer"), err)
 	}
 	var raw [4]byte
-	if n, err := unix.Read(control, raw[:]); n != len(raw) {
+	if n, _, err := unix.Recvfrom(control, raw[:], unix.MSG_DONTWAIT); n != len(raw) {
 		return 0, errors.Join(errors.New("the template has ended"), err)
 	}
 	answered := int32(binary.NativeEndian.Uint32(raw[:]))

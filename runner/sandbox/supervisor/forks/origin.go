@@ -4,6 +4,7 @@ package forks
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"sync"
 
@@ -16,6 +17,34 @@ type Origin struct {
 	mu       sync.Mutex
 	template *Template
 	members  map[string]*audit.Watch // by PID namespace, as /proc names it
+	forks    map[int]bool            // what was forked and is not reaped, by pid
+}
+
+func (o *Origin) forked(pid int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.forks == nil {
+		o.forks = map[int]bool{}
+	}
+	o.forks[pid] = true
+}
+
+func (o *Origin) reaped(pid int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.forks, pid)
+}
+
+// known are the processes that a template and its forks may have here.
+func (o *Origin) known(template int) map[int]bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	known := maps.Clone(o.forks)
+	if known == nil {
+		known = map[int]bool{}
+	}
+	known[template] = true
+	return known
 }
 
 func (o *Origin) current() *Template {

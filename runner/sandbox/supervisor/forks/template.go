@@ -6,14 +6,15 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/audit"
 	"github.com/scidex-ai/scidex-oci/runner/container"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/forks/proof"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/forks/sources"
 )
 
@@ -25,8 +26,9 @@ type Template struct {
 	note      *os.File // what it has imported
 	control   *os.File // its orders
 	sources   *sources.Sources
+	noted     *proof.Template // what it was when it began to serve
 	audit     *audit.Watch
-	joining   atomic.Bool   // its processes may enter namespaces: only during a fork that was ordered
+	joining   joining
 	ordering  sync.Mutex    // one order at a time
 	ended     chan struct{} // closed when it is dead, once it was started
 	started   bool
@@ -81,7 +83,7 @@ func (t *Template) Wait() (container.Exit, error) {
 	defer t.origin.unset(t)
 	return t.container.Wait(container.Watch{
 		Audited: func(notifications *os.File) {
-			forks := &audit.Forks{MayJoin: t.joining.Load, WatchOf: t.origin.watchOf}
+			forks := &audit.Forks{MayJoin: t.joining.allowed, WatchOf: t.origin.watchOf}
 			t.audit = audit.StartTemplate(notifications, t.lost, forks)
 		},
 		Executed: func() {},
@@ -100,9 +102,18 @@ func (t *Template) Learn() (note string) {
 	return note
 }
 
+// settling bounds how long a template may take from its note until it serves.
+const settling = 5 * time.Second
+
+// templateFilters are the filters of system calls of a template (initc/src/template.c).
+const templateFilters = 2
+
 // serve lets analyses be forked from it. It has read the files.
 func (t *Template) serve(files []string) (err error) {
-	if err := t.alone(); err != nil {
+	if t.noted, err = proof.NoteTemplate(t.pid, templateFilters, time.Now().Add(settling)); err == nil {
+		err = proof.Alone(t.origin.known(t.pid))
+	}
+	if err != nil {
 		return err
 	}
 	if t.sources, err = sources.Note(t.pid, files); err != nil {
@@ -112,13 +123,9 @@ func (t *Template) serve(files []string) (err error) {
 	return nil
 }
 
-// alone refuses a template with threads: of all of them a fork has only the one that forks.
-func (t *Template) alone() error {
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", t.pid))
-	if err == nil && len(tasks) != 1 {
-		err = errors.New("a module has started threads")
-	}
-	return err
+// unchanged checks that the template is as it was, and nothing is left by it but forks.
+func (t *Template) unchanged() error {
+	return t.noted.Unchanged(func() error { return proof.Alone(t.origin.known(t.pid)) })
 }
 
 // Kill ends it. What was forked from it goes on.
@@ -127,11 +134,25 @@ func (t *Template) Kill() error {
 	return t.container.Signal(syscall.SIGKILL)
 }
 
+// quelling bounds how long it may take to kill what a template has left.
+const quelling = 5 * time.Second
+
+// quell kills a template that cannot be trusted, and all that it has left, here and in the container of an analysis: init could
+// not kill what has another id.
+func (t *Template) quell(target Target) error {
+	if err := t.Kill(); err != nil {
+		return err
+	}
+	<-t.ended
+	return errors.Join(t.origin.clear(quelling), empty(target.Proc, quelling))
+}
+
 // End kills it, waits for its end, and destroys its container.
 func (t *Template) End() error {
 	err := t.Kill()
 	if t.started {
 		<-t.ended
+		err = errors.Join(err, t.origin.clear(quelling))
 	} else {
 		_, waited := t.container.Wait(container.Watch{})
 		err = errors.Join(err, waited)

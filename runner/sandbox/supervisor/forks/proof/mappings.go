@@ -10,17 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkMappings refuses shared memory: through it the process and its template, or two processes of one template, could speak. A
-// file of a read-only mount, such as the C library's list of character sets, is no memory.
+// checkMappings refuses shared memory: through it the process and its template, or two processes of one template, could speak. So
+// they could through a file, whose content a private mapping shows until it is written to. Files of read-only mounts are no memory.
 func checkMappings(pid, template int) error {
 	raw, err := os.ReadFile(path(pid, "maps"))
 	if err != nil {
 		return err
 	}
 	var errs []error
+	fixed := map[string]bool{} // by name
 	for line := range strings.Lines(string(raw)) {
-		permissions, name, err := parseMapping(line)
-		if err == nil && strings.HasSuffix(permissions, "s") && !readOnly(permissions, filepath.Join(path(template, "root"), name)) {
+		m, err := parseMapping(line)
+		if _, known := fixed[m.name]; !known && m.file() {
+			fixed[m.name] = readOnly(filepath.Join(path(template, "root"), m.name))
+		}
+		if err == nil && !m.own(fixed[m.name]) {
 			err = fmt.Errorf("it shares memory: %s", strings.TrimSpace(line))
 		}
 		errs = append(errs, err)
@@ -28,17 +32,37 @@ func checkMappings(pid, template int) error {
 	return errors.Join(errs...)
 }
 
-// parseMapping reads a line of proc_pid_maps(5): address, permissions, offset, device, inode, and perhaps a name.
-func parseMapping(line string) (permissions, name string, err error) {
+// mapping is one of proc_pid_maps(5).
+type mapping struct{ permissions, name string }
+
+// parseMapping reads address, permissions, offset, device, inode, and perhaps a name.
+func parseMapping(line string) (mapping, error) {
 	fields := strings.Fields(line)
 	if len(fields) < 5 || len(fields[1]) != 4 {
-		return "", "", fmt.Errorf("a mapping reads %q", line)
+		return mapping{}, fmt.Errorf("a mapping reads %q", line)
 	}
-	return fields[1], strings.Join(fields[5:], " "), nil
+	name, rest := "", strings.TrimSuffix(line, "\n")
+	if len(fields) > 5 {
+		name = rest[strings.Index(rest, " "+fields[5])+1:]
+	}
+	return mapping{fields[1], name}, nil
 }
 
-// readOnly reports whether a mapping cannot be written to, nor made so.
-func readOnly(permissions, file string) bool {
+// file reports whether a mapping is one of a file.
+func (m mapping) file() bool { return strings.HasPrefix(m.name, "/") }
+
+// own reports whether nobody else may write to what the process sees there. fixed says that the file is one of a read-only mount.
+func (m mapping) own(fixed bool) bool {
+	switch shared := strings.HasSuffix(m.permissions, "s"); {
+	case m.file():
+		return fixed && !(shared && m.permissions[1] == 'w')
+	default:
+		return !shared
+	}
+}
+
+// readOnly reports whether a file cannot be written to.
+func readOnly(file string) bool {
 	var st unix.Statfs_t
-	return permissions[1] == '-' && unix.Statfs(file, &st) == nil && st.Flags&unix.ST_RDONLY != 0
+	return unix.Statfs(file, &st) == nil && st.Flags&unix.ST_RDONLY != 0
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,6 +16,7 @@ import (
 type Want struct {
 	Init     int // PID 1 of its container
 	Template int // what it was forked from
+	Filters  int // of system calls, counted from this process on
 	UID, GID int // all of its ids, in this user namespace
 	Umask    int
 	Files    map[int]*os.File // all of its descriptors
@@ -24,8 +24,12 @@ type Want struct {
 	Work     string           // its working directory, inside
 }
 
-// Child checks that a process is a child of this one and in the container of init, so that it may be reaped.
+// Child checks that a process is a child of this one and in the container of init, so that it may be reaped. Init itself is another's
+// to reap.
 func Child(pid, init int) error {
+	if pid == init {
+		return fmt.Errorf("process %d is the container's init", pid)
+	}
 	status, err := readStatus(pid)
 	if err != nil {
 		return err
@@ -38,12 +42,10 @@ func Child(pid, init int) error {
 
 // Check returns what is not as it must be.
 func Check(pid int, w Want) error {
-	status, err := readStatus(pid)
-	if err != nil {
-		return err
-	}
 	return errors.Join(
-		checkStatus(status, w),
+		checkState(pid, w),
+		checkLike(pid, w.Init),
+		checkSession(pid, w.Init),
 		checkPlace(pid, w),
 		checkNamespaces(pid, w.Init),
 		checkDescriptors(pid, w.Files),
@@ -53,60 +55,31 @@ func Check(pid int, w Want) error {
 	)
 }
 
-// checkStatus compares proc_pid_status(5). Seccomp_filters is compared by checkNothingShared's caller: a fork inherits all.
-func checkStatus(status map[string]string, w Want) error {
-	uid, gid := strconv.Itoa(w.UID), strconv.Itoa(w.GID)
-	want := map[string]string{
-		"Uid": strings.Join([]string{uid, uid, uid, uid}, "\t"), "Gid": strings.Join([]string{gid, gid, gid, gid}, "\t"),
-		"CapInh": noCapability, "CapPrm": noCapability, "CapEff": noCapability, "CapBnd": noCapability, "CapAmb": noCapability,
-		"NoNewPrivs": "1", "Seccomp": "2", "Threads": "1", "TracerPid": "0", "Umask": fmt.Sprintf("%04o", w.Umask), "SigBlk": noCapability,
-	}
-	var errs []error
-	for name, value := range want {
-		if status[name] != value {
-			errs = append(errs, fmt.Errorf("%s is %q, not %q", name, status[name], value))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-const noCapability = "0000000000000000"
-
-// readStatus reads proc_pid_status(5).
-func readStatus(pid int) (map[string]string, error) {
-	raw, err := os.ReadFile(path(pid, "status"))
-	if err != nil {
-		return nil, err
-	}
-	status := map[string]string{}
-	for line := range strings.SplitSeq(string(raw), "\n") {
-		name, value, _ := strings.Cut(line, ":")
-		status[name] = strings.TrimSpace(value)
-	}
-	return status, nil
-}
-
-// checkPlace compares root, working directory and the owner of the process's files, which is its id only if it is dumpable.
+// checkPlace compares root, working directory and the owner of the process's files, which is its id only if it is dumpable; the
+// directory's always is.
 func checkPlace(pid int, w Want) error {
 	cwd, err := os.Readlink(path(pid, "cwd"))
 	if err == nil && cwd != w.Work {
 		err = fmt.Errorf("its working directory is %s", cwd)
 	}
 	var st unix.Stat_t
-	if err := unix.Stat(path(pid, ""), &st); err != nil || int(st.Uid) != w.UID {
+	if err := unix.Stat(path(pid, "stat"), &st); err != nil || int(st.Uid) != w.UID {
 		return errors.Join(fmt.Errorf("its files are of user %d", st.Uid), err)
 	}
-	return errors.Join(err, sameInode(path(pid, "root"), path(w.Init, "root")))
+	return errors.Join(err,
+		sameInode(path(pid, "root"), path(w.Init, "root")),
+		sameInode(path(pid, "cwd"), filepath.Join(path(w.Init, "root"), w.Work)),
+		sameInode(path(pid, "exe"), path(w.Template, "exe")))
 }
 
-var namespaces = [...]string{"user", "pid", "mnt", "ipc", "uts", "net", "cgroup"}
+var namespaces = [...]string{"user", "pid", "pid_for_children", "mnt", "ipc", "uts", "net", "cgroup", "time", "time_for_children"}
 
 func checkNamespaces(pid, init int) error {
 	var errs []error
 	for _, kind := range namespaces {
 		errs = append(errs, same(pid, init, "ns/"+kind))
 	}
-	return errors.Join(append(errs, same(pid, init, "ns/pid_for_children"))...)
+	return errors.Join(errs...)
 }
 
 // checkDescriptors compares every descriptor with the file that it must be.
