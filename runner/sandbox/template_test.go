@@ -32,6 +32,9 @@ func (r *testRun) template(modules string) (note string) {
 	r.job.Tree.Files = append(r.job.Tree.Files, files...)
 	r.job.Template, r.job.Owner = true, 0
 	r.job.Ahead = preload.TemplateVariables(modules)
+	for i, variable := range r.job.Ahead {
+		r.job.Ahead[i] = strings.Replace(variable, "PYTHONPATH=", "PYTHONPATH="+r.modules, 1)
+	}
 	r.job.Filter, err = filter.Template(r.job.Audit)
 	r.good(err)
 	r.job.WorkMount = 0
