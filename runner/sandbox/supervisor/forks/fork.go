@@ -96,7 +96,7 @@ func (t *Template) judge(pid int, o *order, note string) error {
 // prove compares the process with what an analysis must be, then its template with what that was, and gives the process its limits. It
 // comes first: when it has nothing any more by which it could speak with its template, that has nothing of it to hide there.
 func (t *Template) prove(pid int, o *order) error {
-	err := o.prove(pid, t.pid)
+	err := o.prove(pid, t.pid, t.noted.Mappings())
 	if err == nil {
 		err = t.unchanged()
 	}

@@ -82,9 +82,9 @@ func (o *order) close() error {
 }
 
 // prove compares a process with what the analysis must be.
-func (o *order) prove(pid, template int) error {
+func (o *order) prove(pid, template int, known map[string]bool) error {
 	return proof.Check(pid, proof.Want{
-		Init: o.init, Template: template, Filters: templateFilters, UID: o.Owner, GID: o.Owner, Umask: int(*o.Process.User.Umask), Proc: o.Proc, Work: o.Process.Cwd,
+		Init: o.init, Template: template, Known: known, Filters: templateFilters, UID: o.Owner, GID: o.Owner, Umask: int(*o.Process.User.Umask), Proc: o.Proc, Work: o.Process.Cwd,
 		Files: map[int]*os.File{0: o.Streams[0], 1: o.Streams[1], 2: o.Streams[2], 5: o.gate[0]},
 	})
 }

@@ -12,7 +12,9 @@ import (
 
 // checkMappings refuses shared memory: through it the process and its template, or two processes of one template, could speak. So
 // they could through a file, whose content a private mapping shows until it is written to. Files of read-only mounts are no memory.
-func checkMappings(pid, template int) error {
+//
+// Known are mappings that were checked before, as the kernel has them.
+func checkMappings(pid, template int, known map[string]bool) error {
 	raw, err := os.ReadFile(path(pid, "maps"))
 	if err != nil {
 		return err
@@ -20,6 +22,9 @@ func checkMappings(pid, template int) error {
 	var errs []error
 	fixed := map[string]bool{} // by name
 	for line := range strings.Lines(string(raw)) {
+		if known[line] {
+			continue
+		}
 		m, err := parseMapping(line)
 		if _, known := fixed[m.name]; !known && m.file() {
 			fixed[m.name] = readOnly(filepath.Join(path(template, "root"), m.name))
@@ -30,6 +35,16 @@ func checkMappings(pid, template int) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// readMappings are the mappings of a process.
+func readMappings(pid int) (map[string]bool, error) {
+	raw, err := os.ReadFile(path(pid, "maps"))
+	mappings := map[string]bool{}
+	for line := range strings.Lines(string(raw)) {
+		mappings[line] = true
+	}
+	return mappings, err
 }
 
 // mapping is one of proc_pid_maps(5).

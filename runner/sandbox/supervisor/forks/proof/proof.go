@@ -14,10 +14,11 @@ import (
 
 // Want is what the process must be.
 type Want struct {
-	Init     int // PID 1 of its container
-	Template int // what it was forked from
-	Filters  int // of system calls, counted from this process on
-	UID, GID int // all of its ids, in this user namespace
+	Init     int             // PID 1 of its container
+	Template int             // what it was forked from
+	Known    map[string]bool // mappings of that (Template.Mappings); nil: all are checked
+	Filters  int             // of system calls, counted from this process on
+	UID, GID int             // all of its ids, in this user namespace
 	Umask    int
 	Files    map[int]*os.File // all of its descriptors
 	Proc     string           // the container's /proc
@@ -49,7 +50,7 @@ func Check(pid int, w Want) error {
 		checkPlace(pid, w),
 		checkNamespaces(pid, w.Init),
 		checkDescriptors(pid, w.Files),
-		checkMappings(pid, w.Template),
+		checkMappings(pid, w.Template, w.Known),
 		checkNothingShared(pid, w.Template),
 		checkAlone(w.Proc),
 	)

@@ -188,7 +188,7 @@ func TestMapping(t *testing.T) {
 
 func TestMappings(t *testing.T) {
 	for _, what := range []string{"shared memory", "a file"} {
-		refuses(t, what, checkMappings(process(t, what, nil), os.Getpid()), "it shares memory")
+		refuses(t, what, checkMappings(process(t, what, nil), os.Getpid(), nil), "it shares memory")
 	}
 }
 

@@ -15,10 +15,14 @@ import (
 // Template is what a template was when it began to serve. It must stay so: what it got from a process that it has forked, such as a
 // file of that one's /work, it would keep.
 type Template struct {
-	pid     int
-	filters int
-	links   map[string]string // in its directory of /proc
+	pid      int
+	filters  int
+	links    map[string]string // in its directory of /proc
+	mappings map[string]bool   // that were checked, as proc_pid_maps(5) has them
 }
+
+// Mappings of the template, which need not be checked again in what is forked from it.
+func (t *Template) Mappings() map[string]bool { return t.mappings }
 
 // control is the descriptor of its orders; the others are the streams.
 const control = "fd/5"
@@ -35,11 +39,27 @@ func NoteTemplate(pid, filters int, until time.Time) (*Template, error) {
 		if t.links, err = t.read(); err == nil {
 			err = t.check(t.links)
 		}
-		if err == nil || time.Now().After(until) {
+		if err == nil {
+			return t, t.noteMappings()
+		}
+		if time.Now().After(until) {
 			return t, err
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// noteMappings notes what it has mapped, if all of that may be.
+func (t *Template) noteMappings() error {
+	mappings, err := readMappings(t.pid)
+	if err == nil {
+		err = checkMappings(t.pid, t.pid, nil)
+	}
+	if now, failed := readMappings(t.pid); !maps.Equal(now, mappings) {
+		err = errors.Join(err, failed, errors.New("it still changes its memory"))
+	}
+	t.mappings = mappings
+	return err
 }
 
 // Unchanged stops the template, so that nothing is moved while one looks, and checks that it is as it was.
@@ -107,7 +127,7 @@ func (t *Template) read() (map[string]string, error) {
 
 // check refuses threads, descriptors, memory and filters that a template does not need.
 func (t *Template) check(links map[string]string) error {
-	errs := []error{checkMappings(t.pid, t.pid)}
+	errs := []error{checkMappings(t.pid, t.pid, t.mappings)}
 	for name, to := range links {
 		if strings.HasPrefix(name, "fd/") && !slices.Contains(allowed, name) {
 			errs = append(errs, fmt.Errorf("it has %s open as descriptor %s", to, strings.TrimPrefix(name, "fd/")))

@@ -20,6 +20,13 @@ func TestSame(t *testing.T) {
 		"removed":    func(dir string) error { return os.Remove(dir + "/module.py") },
 		"a mode":     func(dir string) error { return os.Chmod(dir+"/module.py", 0o644) },
 		"one beside": func(dir string) error { return os.WriteFile(dir+"/other.py", nil, 0o600) },
+		"its directory replaced": func(dir string) error {
+			if err := os.Rename(dir, dir+".moved"); err != nil {
+				return err
+			}
+			return os.CopyFS(dir, os.DirFS(dir+".moved"))
+		},
+		"its directory removed": os.RemoveAll,
 		"a link": func(dir string) error {
 			if err := os.Rename(dir+"/module.py", dir+"/moved.py"); err != nil {
 				return err
@@ -62,12 +69,14 @@ func TestMapped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for _, f := range s.files {
-		if "/"+f.name == program {
-			return
+	for _, d := range s.dirs {
+		for _, f := range d.files {
+			if filepath.Join("/", d.name, f.name) == program {
+				return
+			}
 		}
 	}
-	t.Errorf("%s is not among %d files", program, len(s.files))
+	t.Errorf("%s is not among the files of %d directories", program, len(s.dirs))
 }
 
 // TestMissing: a file that is not there cannot be compared.
