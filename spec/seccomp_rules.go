@@ -86,18 +86,28 @@ func protocolRules(family uint64) []specs.LinuxSyscall {
 
 // optionRules allow socket options except those that attach a filter: BPF's compiler has one memory limit for the whole
 // machine (net.core.bpf_jit_limit), and has had holes. The levels are those of the allowed sockets, so kernel TLS is
-// excluded. All bits are compared, as for families.
+// excluded. All bits are compared, as for families. Options of IP from 64 on are those of packet filters, which have had holes too:
+// a process that is forked from a template (docs/adr/0037) has CAP_NET_ADMIN over its network namespace for a moment. IPv6 has
+// two.
 func optionRules() []specs.LinuxSyscall {
 	var rules []specs.LinuxSyscall
-	for _, level := range []uint64{solIP, ipTCP, ipUDP, ipIPv6} {
+	for _, level := range []uint64{ipTCP, ipUDP} {
 		rules = append(rules, allowIf(eq(1, level), "setsockopt"))
 	}
+	rules = append(rules, optionsBetween(solIP, numbers{0, 64})...)
+	rules = append(rules, optionsBetween(ipIPv6, numbers{0, 64}, numbers{66, 2}, numbers{68, 4}, numbers{72, 8}, numbers{80, 16}, numbers{96, 32})...)
 	// All up to 127 but SO_ATTACH_FILTER, 26, SO_ATTACH_BPF, 50, and SO_ATTACH_REUSEPORT_CBPF and _EBPF, 51 and 52, in
 	// blocks of numbers with the same upper bits.
-	for _, block := range []struct{ first, size uint64 }{
-		{0, 16}, {16, 8}, {24, 2}, {27, 1}, {28, 4}, {32, 16}, {48, 2}, {53, 1}, {54, 2}, {56, 8}, {64, 64},
-	} {
-		rules = append(rules, allowIfAll("setsockopt", eq(1, solSocket), masked(2, ^(block.size-1), block.first)))
+	return append(rules, optionsBetween(solSocket, numbers{0, 16}, numbers{16, 8}, numbers{24, 2}, numbers{27, 1}, numbers{28, 4}, numbers{32, 16},
+		numbers{48, 2}, numbers{53, 1}, numbers{54, 2}, numbers{56, 8}, numbers{64, 64})...)
+}
+
+// numbers are so many from a first one on, all with the same upper bits.
+type numbers struct{ first, size uint64 }
+
+func optionsBetween(level uint64, blocks ...numbers) (rules []specs.LinuxSyscall) {
+	for _, block := range blocks {
+		rules = append(rules, allowIfAll("setsockopt", eq(1, level), masked(2, ^(block.size-1), block.first)))
 	}
 	return rules
 }

@@ -153,9 +153,17 @@ func TestSeccomp(t *testing.T) {
 		{"socket", []uint64{2, 10, 0}, eperm}, // SOCK_PACKET
 		{"socket", []uint64{2, high | 5, 0}, eperm},
 		{"socket", []uint64{2, high | 1, 0}, eperm},
-		{"setsockopt", []uint64{9, 6, 1}, yes},   // TCP_NODELAY
-		{"setsockopt", []uint64{9, 0, 26}, yes},  // of another level
-		{"setsockopt", []uint64{9, 41, 26}, yes}, // IPV6_V6ONLY
+		{"setsockopt", []uint64{9, 6, 1}, yes},      // TCP_NODELAY
+		{"setsockopt", []uint64{9, 0, 26}, yes},     // of another level
+		{"setsockopt", []uint64{9, 41, 26}, yes},    // IPV6_V6ONLY
+		{"setsockopt", []uint64{9, 41, 67}, yes},    // IPV6_TCLASS
+		{"setsockopt", []uint64{9, 41, 78}, yes},    // IPV6_FREEBIND
+		{"setsockopt", []uint64{9, 0, 52}, yes},     // IP_PROTOCOL
+		{"setsockopt", []uint64{9, 0, 64}, eperm},   // IPT_SO_SET_REPLACE
+		{"setsockopt", []uint64{9, 0, 96}, eperm},   // ARPT_SO_SET_REPLACE
+		{"setsockopt", []uint64{9, 0, 1152}, eperm}, // IP_VS
+		{"setsockopt", []uint64{9, 41, 64}, eperm},  // IP6T_SO_SET_REPLACE
+		{"setsockopt", []uint64{9, 41, 65}, eperm},
 		{"setsockopt", []uint64{9, high | 1, 26}, eperm},
 		{"setsockopt", []uint64{9, 1, high | 26}, eperm},
 		{"setsockopt", []uint64{9, 1, high | 2}, eperm},
