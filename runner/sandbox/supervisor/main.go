@@ -60,6 +60,9 @@ func supervise() error {
 	// Signals to a whole control group (systemctl stop) or from a terminal are the launcher's to handle. Caught, not
 	// ignored: that would be inherited.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP)
+	// A template, which has this process's id, may send the others, by which the Go runtime would end it.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGABRT, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS,
+		unix.SIGTRAP)
 	if err := settle(tracer); err != nil {
 		return errors.Join(err, c.Send(protocol.Message{Type: protocol.MsgFailed, Error: err.Error()}))
 	}
