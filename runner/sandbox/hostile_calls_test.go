@@ -4,7 +4,9 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -129,9 +131,8 @@ def ordered(order):
     python.kill(-1, signal.SIGKILL)
 `)
 	r := python(t, s, "killed", honest)
-	note, _, exit := r.fork()
-	if strings.HasPrefix(note, protocol.NoteReady) || exit.Executed {
-		t.Errorf("the run is started with %q: %+v", note, exit)
+	if note, said, exit := r.fork(); exit.Ended || said != "" {
+		t.Errorf("the run is started with %q, says %q: %+v", note, said, exit)
 	}
 	r.end()
 	attacked(t, s, "after", honestly(t, s))
@@ -171,5 +172,43 @@ def answer(order, child):
 	}
 	<-second
 	first.end()
+	h.end()
+}
+
+// TestForkedThatForksBeforeItsStart: what it starts before it is in its control group would be in none of the run's.
+func TestForkedThatForksBeforeItsStart(t *testing.T) {
+	s := launched(t)
+	h := hostileTemplate(t, s, `
+read = os.read
+def stopped(fd, size):
+    if fd == GATE and os.getpid() < 20:
+        while not os.path.exists("/work/proved"): time.sleep(0.01)
+        if python.fork() == 0:
+            os.closerange(0, 100)
+            time.sleep(1000)
+    return read(fd, size)
+os.read = stopped
+`)
+	r := python(t, s, "forks", honest)
+	r.job.Forked = true
+	r.create()
+	note, pidfd, err := r.session.Prepare()
+	r.good(err)
+	if pidfd == nil {
+		t.Fatalf("the run is not forked: %q", note)
+	}
+	pidfd.Close()
+	r.good(os.WriteFile(r.work.Name()+"/proved", nil, 0o600))
+	for n := 0; n < 3; {
+		paths, err := filepath.Glob(fmt.Sprintf("/proc/%d/root/proc/[0-9]*", r.pid))
+		r.good(err)
+		n = len(paths)
+	}
+	r.good(r.session.Start())
+	_, err = r.session.Wait(Watch{Started: func(time.Time) { t.Error("the analysis has started") }, Usage: func(protocol.Usage) {}})
+	if err == nil || !strings.Contains(err.Error(), "its container has 3 processes") {
+		t.Errorf("the run ends with %v", err)
+	}
+	r.end()
 	h.end()
 }

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
@@ -80,10 +81,24 @@ func (a *analysis) takeFork() (note string) {
 }
 
 // begin lets an analysis begin that was started before its turn: as it is, or anew.
-func (e *early) begin(a *analysis) {
-	if e != nil {
-		a.container.Begin(e.ready == nil || !<-e.ready)
+func (e *early) begin(a *analysis) error {
+	if e == nil {
+		return nil
 	}
+	anew := e.ready == nil || !<-e.ready
+	if err := e.fork.Undisturbed(); err != nil {
+		return errors.Join(unproved(err), a.kill())
+	}
+	a.container.Begin(anew)
+	return nil
+}
+
+// unproved is why an analysis that was forked is not run, or not recorded.
+func unproved(why error) error {
+	if why == nil {
+		return nil
+	}
+	return fmt.Errorf("what was forked from a template is not as it must be: %w; run it again with --warm none", why)
 }
 
 // taken is the fork; nil: none.

@@ -49,8 +49,7 @@ func (a *analysis) start(ctx context.Context) error {
 			return err
 		}
 	}
-	a.early.begin(a)
-	return nil
+	return a.early.begin(a)
 }
 
 // open opens the gate and watches in a goroutine, so that stop and kill are handled.
@@ -88,7 +87,7 @@ func (a *analysis) watch(ctx context.Context) {
 	a.timers.Wait() // no sample follows exited
 	ended := a.launcher.span("end the audit, look at /work")
 	a.bounds(ctx, &exit)
-	err = errors.Join(err, a.audited(&exit), a.container.Destroy())
+	err = errors.Join(err, unproved(a.early.taken().Deserted()), a.audited(&exit), a.container.Destroy())
 	ended()
 	if err != nil {
 		a.launcher.fail(err)

@@ -3,7 +3,6 @@ package forks
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,10 +11,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
 )
 
-// clear kills and reaps what a dead template has left beside its forks, until there is nothing.
-func (o *Origin) clear(longest time.Duration) error {
+// clearStrays kills and reaps what a dead template has left beside what is known, until there is nothing.
+func clearStrays(known func() map[int]bool, longest time.Duration) error {
 	for until := time.Now().Add(longest); ; time.Sleep(time.Millisecond) {
-		strays, err := proof.Strays(o.known(os.Getpid()))
+		strays, err := proof.Strays(known())
 		if err != nil || len(strays) == 0 {
 			return err
 		}

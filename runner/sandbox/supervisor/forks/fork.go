@@ -18,6 +18,8 @@ import (
 // are those of a run without one.
 type Fork struct {
 	pid   int
+	proc  string // of its container
+	mnt   string // its mount namespace
 	pidfd *os.File
 	gate  *os.File      // the analysis begins when a byte comes
 	ended chan struct{} // closed when it is reaped
@@ -129,6 +131,13 @@ func (t *Template) obey(o *order) (_ *Fork, err error) {
 	}
 	f, err := t.newFork(pid, o.takeGate(), leave)
 	o.letGo()
+	if err != nil {
+		return nil, err
+	}
+	f.proc = o.Proc
+	if f.mnt, err = namespaceOf(o.init, "mnt"); err != nil {
+		f.kill()
+	}
 	return f, err
 }
 
@@ -187,6 +196,28 @@ func (f *Fork) Begin(c *container.Container) {
 		<-f.ended
 		_ = c.Ended(syscall.WaitStatus(f.state)) // a container that has ended needs none
 	}()
+}
+
+// Undisturbed checks that the process is alone in its container, if it has not ended, when it is in its control group: what it had
+// started before would stay in its template's.
+func (f *Fork) Undisturbed() error {
+	if f == nil {
+		return nil
+	}
+	return proof.AtMostPair(f.proc)
+}
+
+// Deserted checks that nothing can write to the file systems of an analysis that has ended.
+func (f *Fork) Deserted() error {
+	if f == nil {
+		return nil
+	}
+	within, err := proof.Within(f.mnt)
+	for _, pid := range within {
+		killStray(pid)
+		err = errors.Join(err, fmt.Errorf("process %d of its template was in its file systems after its end", pid))
+	}
+	return err
 }
 
 // End returns the processor time and the greatest resident set, in bytes, of an analysis whose container has ended.

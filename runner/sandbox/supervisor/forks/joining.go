@@ -59,8 +59,8 @@ func (j *joining) allowed(call audit.Setns) bool {
 
 // beside reports whether a process is in this PID namespace.
 func beside(pid int) bool {
-	its, err := namespaceOf(pid)
-	own, failed := namespaceOf(os.Getpid())
+	its, err := namespaceOf(pid, "pid")
+	own, failed := namespaceOf(os.Getpid(), "pid")
 	return errors.Join(err, failed) == nil && its == own
 }
 

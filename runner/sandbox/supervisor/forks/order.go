@@ -35,12 +35,13 @@ type Target struct {
 type order struct {
 	Target
 	init       int         // of the container
+	pidfd      *os.File    // its
 	note, gate [2]*os.File // read end, write end
 	text       string
 }
 
 func newOrder(target Target) (_ *order, err error) {
-	o := &order{Target: target, text: text(target.Process.Args[ownWords:], target.Process.Env)}
+	o := &order{Target: target, pidfd: target.Container.Pidfd(), text: text(target.Process.Args[ownWords:], target.Process.Env)}
 	if len(o.text) > maxText {
 		return nil, fmt.Errorf("arguments and environment are more than %d KiB", maxText>>10)
 	}
@@ -98,7 +99,7 @@ func (o *order) send(control int) error {
 	head := binary.NativeEndian.AppendUint32(nil, user.UID)
 	head = binary.NativeEndian.AppendUint32(head, user.GID)
 	head = binary.NativeEndian.AppendUint32(head, *user.Umask)
-	files := []*os.File{o.Container.Pidfd(), o.Streams[0], o.Streams[1], o.Streams[2], o.note[1], o.gate[0]}
+	files := []*os.File{o.pidfd, o.Streams[0], o.Streams[1], o.Streams[2], o.note[1], o.gate[0]}
 	fds := make([]int, len(files))
 	for i, f := range files {
 		fds[i] = int(f.Fd())

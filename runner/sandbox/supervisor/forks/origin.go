@@ -3,9 +3,7 @@
 package forks
 
 import (
-	"fmt"
 	"maps"
-	"os"
 	"sync"
 
 	"github.com/scidex-ai/scidex-oci/runner/audit"
@@ -70,7 +68,7 @@ func (o *Origin) unset(t *Template) {
 
 // join has a watch get what processes of a container try, until it leaves.
 func (o *Origin) join(init int, w *audit.Watch) (leave func(), err error) {
-	namespace, err := namespaceOf(init)
+	namespace, err := namespaceOf(init, "pid")
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +87,7 @@ func (o *Origin) join(init int, w *audit.Watch) (leave func(), err error) {
 
 // watchOf is the watch of the container that a process is in; nil: none.
 func (o *Origin) watchOf(pid int) *audit.Watch {
-	namespace, err := namespaceOf(pid)
+	namespace, err := namespaceOf(pid, "pid")
 	if err != nil {
 		return nil
 	}
@@ -97,5 +95,3 @@ func (o *Origin) watchOf(pid int) *audit.Watch {
 	defer o.mu.Unlock()
 	return o.members[namespace]
 }
-
-func namespaceOf(pid int) (string, error) { return os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid)) }

@@ -111,7 +111,7 @@ const templateFilters = 2
 // serve lets analyses be forked from it. It has read the files.
 func (t *Template) serve(files []string) (err error) {
 	if t.noted, err = proof.NoteTemplate(t.pid, templateFilters, time.Now().Add(settling)); err == nil {
-		err = proof.Alone(t.origin.known(t.pid))
+		err = proof.Alone(t.known())
 	}
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (t *Template) serve(files []string) (err error) {
 
 // unchanged checks that the template is as it was, and nothing is left by it but forks.
 func (t *Template) unchanged() error {
-	return t.noted.Unchanged(func() error { return proof.Alone(t.origin.known(t.pid)) })
+	return t.noted.Unchanged(func() error { return proof.Alone(t.known()) })
 }
 
 // Kill ends it. What was forked from it goes on.
@@ -133,6 +133,9 @@ func (t *Template) Kill() error {
 	t.origin.unset(t)
 	return t.container.Signal(syscall.SIGKILL)
 }
+
+// known are the processes of a template that may be in this PID namespace, or this process's children.
+func (t *Template) known() map[int]bool { return t.origin.known(t.pid) }
 
 // quelling bounds how long it may take to kill what a template has left.
 const quelling = 5 * time.Second
@@ -144,7 +147,7 @@ func (t *Template) quell(target Target) error {
 		return err
 	}
 	<-t.ended
-	return errors.Join(t.origin.clear(quelling), empty(target.Proc, quelling))
+	return errors.Join(clearStrays(t.known, quelling), empty(target.Proc, quelling))
 }
 
 // End kills it, waits for its end, and destroys its container.
@@ -152,7 +155,7 @@ func (t *Template) End() error {
 	err := t.Kill()
 	if t.started {
 		<-t.ended
-		err = errors.Join(err, t.origin.clear(quelling))
+		err = errors.Join(err, clearStrays(t.known, quelling))
 	} else {
 		_, waited := t.container.Wait(container.Watch{})
 		err = errors.Join(err, waited)

@@ -67,10 +67,10 @@ func TestMain(m *testing.M) {
 }
 
 // process starts one that does something, and returns its pid when it has.
-func process(t *testing.T, what string, attr *syscall.SysProcAttr, files ...*os.File) int {
+func process(t *testing.T, what string, attr *syscall.SysProcAttr) int {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env, cmd.SysProcAttr, cmd.ExtraFiles, cmd.Stderr = append(os.Environ(), doing+"="+what), attr, files, os.Stderr
+	cmd.Env, cmd.SysProcAttr, cmd.Stderr = append(os.Environ(), doing+"="+what), attr, os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -81,6 +81,32 @@ func process(t *testing.T, what string, attr *syscall.SysProcAttr, files ...*os.
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Fatalf("a process that does %s: %v", what, err)
+	}
+	return cmd.Process.Pid
+}
+
+// echo is a process that opens nothing any more.
+func echo(t *testing.T, files ...*os.File) int {
+	t.Helper()
+	cmd := exec.Command("cat")
+	cmd.ExtraFiles = files
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if _, err := in.Write([]byte{0}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
 	}
 	return cmd.Process.Pid
 }

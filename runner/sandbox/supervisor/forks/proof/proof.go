@@ -52,7 +52,7 @@ func Check(pid int, w Want) error {
 		checkDescriptors(pid, w.Files),
 		checkMappings(pid, w.Template, w.Known),
 		checkNothingShared(pid, w.Template),
-		checkAlone(w.Proc),
+		Pair(w.Proc),
 	)
 }
 
@@ -106,22 +106,33 @@ func checkDescriptors(pid int, want map[int]*os.File) error {
 	return errors.Join(errs...)
 }
 
-// checkAlone checks that the container has two processes, its init and one more.
-func checkAlone(proc string) error {
-	entries, err := os.ReadDir(proc)
-	if err != nil {
-		return err
+// Pair checks that a container has two processes, its init and one more.
+func Pair(proc string) error {
+	n, err := count(proc)
+	if err == nil && n != 2 {
+		err = fmt.Errorf("its container has %d processes, not 2", n)
 	}
-	n := 0
+	return err
+}
+
+// AtMostPair is Pair where one or both may have ended.
+func AtMostPair(proc string) error {
+	n, err := count(proc)
+	if err == nil && n > 2 {
+		err = fmt.Errorf("its container has %d processes, not 2", n)
+	}
+	return err
+}
+
+// count counts the processes of a container by its /proc.
+func count(proc string) (n int, err error) {
+	entries, err := os.ReadDir(proc)
 	for _, entry := range entries {
 		if _, err := strconv.Atoi(entry.Name()); err == nil {
 			n++
 		}
 	}
-	if n != 2 {
-		return fmt.Errorf("its container has %d processes, not 2", n)
-	}
-	return nil
+	return n, err
 }
 
 // The kinds of kcmp(2).
