@@ -213,6 +213,7 @@ def leave_modules(kept):
     template's memory, page by page, only to give it back."""
     flush_files()
     leave(kept)  # with all its modules
+    leave(sys.path_importer_cache)  # with the names of all files beside them
     for name, module in kept.items():
         if sys.modules.get(name) is module:
             sys.modules[name] = Left(module)
