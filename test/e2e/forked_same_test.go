@@ -162,3 +162,30 @@ func TestForkedNever(t *testing.T) {
 		})
 	}
 }
+
+// TestForkedModule has a module that sets variables when it is imported, and keeps a function of the script to the end.
+func TestForkedModule(t *testing.T) {
+	h := newHarness(t)
+	venv := h.moduleIn("import os\nos.environ['SET_BY_IMPORT'] = '1'\ndel os.environ['LOGNAME']\ncalled = []\n")
+	script := h.write("says.py", `import strange
+import os
+
+class Ends:
+    def __del__(self):
+        print("del")
+
+one, table = Ends(), open("table", "w")
+table.write("not closed")
+strange.called.append(lambda: one)
+print(sorted(set(os.environ.items()) - {("SCIDEX_ANALYSIS_ID", os.environ["SCIDEX_ANALYSIS_ID"])}))
+os.system("env | grep -v SCIDEX_ANALYSIS_ID | sort")
+`, 0o644)
+	line := manifest{"script": script, "runtime": venv}
+	f := h.feed()
+	defer f.close()
+	cold := h.situationOf(f.run(maps.Clone(line).and("preload", "none")))
+	h.situationOf(f.untilForked(line)).same(t, "a module", cold)
+	if !strings.Contains(cold.stdout, "SET_BY_IMPORT=1\n") || !strings.HasSuffix(cold.stdout, "del\n") {
+		t.Errorf("cold it said %q", cold.stdout)
+	}
+}
