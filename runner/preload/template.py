@@ -20,12 +20,20 @@ TAKEN_APART = ("__main__", "builtins", "sys", "atexit", "copyreg", "logging", "s
 
 def serve(preloaded, note):
     """Imports, says so, and obeys orders. It returns in a process that was forked for an analysis."""
+    try:
+        become_analysis(preloaded, note)
+    except BaseException:
+        os._exit(1)  # Python would say so, and execute the script
+
+
+def become_analysis(preloaded, note):
     kept = {}
     atexit.register(leave_modules, kept)  # as the first, so that it is called last
     environment = dict(os.environ)
     modules = import_with_one_thread(preloaded, environment)
-    note("ready", modules + [""] + sources())
+    files = sources()
     ctypes = import_ctypes()
+    note("ready", modules + [""] + files)
     kept.update(sys.modules)
     for name in TAKEN_APART:
         kept.pop(name, None)

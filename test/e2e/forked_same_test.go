@@ -146,6 +146,7 @@ func TestForkedNever(t *testing.T) {
 		"thread":     "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,), daemon=True).start()\n",
 		"umask":      "import os\nos.umask(0)\n",
 		"directory":  "import os\nos.chdir('/')\n",
+		"no ctypes":  "import sys\nsys.modules['_ctypes'] = None\n",
 		"processors": "import os\nos.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n",
 	} {
 		t.Run(name, func(t *testing.T) {
