@@ -40,9 +40,9 @@ func NoteTemplate(pid, filters int, until time.Time) (*Template, error) {
 			err = t.check(t.links)
 		}
 		if err == nil {
-			return t, t.noteMappings()
+			err = t.noteMappings()
 		}
-		if time.Now().After(until) {
+		if err == nil || time.Now().After(until) {
 			return t, err
 		}
 		time.Sleep(time.Millisecond)
