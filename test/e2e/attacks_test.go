@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -12,9 +13,10 @@ import (
 )
 
 // TestAttacks runs every program of testdata/attacks: outside as the control, where each thing that it
-// tries must succeed, and inside, where none may; there in a single run, and in one that was made ready ahead. See the README.md there.
+// tries must succeed, and inside, where none may; there in a single run, in one that was made ready ahead, and
+// in one that was forked from a template. See the README.md there.
 func TestAttacks(t *testing.T) {
-	sum, readySum := tally{}, tally{}
+	sum, readySum, forkedSum := tally{}, tally{}, tally{}
 	for _, name := range attackPrograms(t) {
 		t.Run(name, func(t *testing.T) {
 			p := readAttack(t, name)
@@ -26,12 +28,14 @@ func TestAttacks(t *testing.T) {
 			p.judge(t, outside, under.inside(p), sum)
 			if name != "root.py" || inSoak() { // which looks at every file of the host; TestRootfsAttacks has it in a smaller tree
 				p.judge(t, outside, under.ready(p), readySum)
+				p.judge(t, outside, under.forked(p), forkedSum)
 			}
 			under.inspect(false)
 		})
 	}
 	fmt.Println("attacks:", sum)
 	fmt.Println("attacks when made ready ahead:", readySum)
+	fmt.Println("attacks when forked from a template:", forkedSum)
 }
 
 // unknown are the errors of a kernel that lacks what was asked for.
@@ -138,14 +142,43 @@ func (a *arena) inside(p attack) verdicts {
 // ready runs it in a run of a batch whose Python was started before its turn. What is not Python's, a script of Python becomes.
 func (a *arena) ready(p attack) verdicts {
 	a.h.t.Helper()
-	id, project := a.h.newID(), a.h.path(a.name+"/project")
-	line := manifest{"id": id, "script": filepath.Join(project, p.name), "args": []string{a.tell(a.within)}}
+	line := a.line(p)
+	got, _ := a.h.batch(0, append(slices.Clone(a.flags), a.h.lines(line))...)
+	r := got[line["id"].(string)]
+	if r.Start == nil || r.Start.Kind != "ready" {
+		a.h.t.Errorf("the start was %+v", r.Start)
+	}
+	return a.verdictsOf(p, r)
+}
+
+// line runs it as a script of Python.
+func (a *arena) line(p attack) manifest {
+	project := a.h.path(a.name + "/project")
+	line := manifest{"id": a.h.newID(), "script": filepath.Join(project, p.name), "args": []string{a.tell(a.within)}}
 	if filepath.Ext(p.name) != ".py" {
 		line.and("script", project+"/lib/carry.py").and("args", append(a.program("/analysis"), a.tell(a.within)))
 	}
-	got, _ := a.h.batch(0, append(slices.Clone(a.flags), a.h.lines(line))...)
-	r := got[id]
-	if r.Start == nil || r.Start.Kind != "ready" {
+	return line
+}
+
+// forked runs it in a run that was forked from a template, which is made while the first lines of a batch run. Those are scripts of
+// one file, so what else is the project is an input.
+func (a *arena) forked(p attack) verdicts {
+	a.h.t.Helper()
+	const project = "/inputs/project"
+	within := maps.Clone(a.within)
+	within["project"] = project
+	text, err := os.ReadFile("testdata/attacks/lib/forked.py")
+	if err != nil {
+		a.h.t.Fatal(err)
+	}
+	script := a.h.write("forked.py", string(text), 0o644) // beside the arena
+	flags := slices.DeleteFunc(slices.Clone(a.flags), func(flag string) bool { return strings.HasPrefix(flag, "--project=") })
+	f := a.h.feed(append(flags, "--input="+a.h.path(a.name+"/project")+":"+project)...)
+	f.untilForked(manifest{"script": script, "args": []string{"true", "-"}})
+	r := f.run(manifest{"script": script, "args": append(a.program(project), a.tell(within))})
+	f.end(0)
+	if r.kind() != "forked" {
 		a.h.t.Errorf("the start was %+v", r.Start)
 	}
 	return a.verdictsOf(p, r)

@@ -70,7 +70,7 @@ func (m mapping) file() bool { return strings.HasPrefix(m.name, "/") }
 func (m mapping) own(fixed bool) bool {
 	switch shared := strings.HasSuffix(m.permissions, "s"); {
 	case m.file():
-		return fixed && !(shared && m.permissions[1] == 'w')
+		return fixed && (!shared || m.permissions[1] == '-')
 	default:
 		return !shared
 	}

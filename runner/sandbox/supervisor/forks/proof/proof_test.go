@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -132,8 +133,10 @@ func TestDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, entry := range entries { // this process may have inherited some
-		var fd int
-		fmt.Sscan(entry.Name(), &fd)
+		fd, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
 		if want[fd], err = os.OpenFile(path(pid, "fd/"+entry.Name()), unix.O_PATH, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +200,9 @@ func TestNothingShared(t *testing.T) {
 	}
 	var threads [2]int
 	for i := range threads {
-		fmt.Sscan(tasks[i].Name(), &threads[i])
+		if threads[i], err = strconv.Atoi(tasks[i].Name()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	shares := checkNothingShared(threads[0], threads[1])
 	for _, what := range []string{"memory", "descriptors", "directories", "signal handlers"} {
