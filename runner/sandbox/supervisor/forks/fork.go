@@ -18,8 +18,8 @@ import (
 // are those of a run without one.
 type Fork struct {
 	pid   int
-	proc  string // of its container
-	mnt   string // its mount namespace
+	proc  string   // of its container
+	mnt   *os.File // its mount namespace: open, so that no other has its number
 	pidfd *os.File
 	gate  *os.File      // the analysis begins when a byte comes
 	ended chan struct{} // closed when it is reaped
@@ -135,7 +135,7 @@ func (t *Template) obey(o *order) (_ *Fork, err error) {
 		return nil, err
 	}
 	f.proc = o.Proc
-	if f.mnt, err = namespaceOf(o.init, "mnt"); err != nil {
+	if f.mnt, err = os.Open(fmt.Sprintf("/proc/%d/ns/mnt", o.init)); err != nil {
 		f.kill()
 	}
 	return f, err
@@ -175,7 +175,7 @@ func (f *Fork) kill() {
 
 func (f *Fork) close() {
 	f.leave()
-	protocol.Discard([]*os.File{f.pidfd, f.gate})
+	protocol.Discard([]*os.File{f.pidfd, f.gate, f.mnt})
 }
 
 // Files are what the launcher gets: a descriptor of the process, which it moves into the control group.

@@ -81,7 +81,9 @@ func (o *Origin) join(init int, w *audit.Watch) (leave func(), err error) {
 	return func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		delete(o.members, namespace)
+		if o.members[namespace] == w { // the kernel gives the number of an ended namespace to another
+			delete(o.members, namespace)
+		}
 	}, nil
 }
 

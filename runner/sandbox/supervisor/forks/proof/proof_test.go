@@ -290,11 +290,12 @@ func TestStrays(t *testing.T) {
 		}
 	}
 	apart := process(t, "nothing", &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS})
-	namespace, err := os.Readlink(path(apart, "ns/mnt"))
+	namespace, err := os.Open(path(apart, "ns/mnt"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer namespace.Close()
 	if within, err := Within(namespace); err != nil || !slices.Equal(within, []int{apart}) {
-		t.Errorf("%v (%v) are in %s, not %d", within, err, namespace, apart)
+		t.Errorf("%v (%v) are in the namespace of %d", within, err, apart)
 	}
 }

@@ -43,15 +43,15 @@ func astray(status map[string]string) bool {
 	return len(numbers) < 2 || status["PPid"] == strconv.Itoa(os.Getpid()) && numbers[len(numbers)-1] != "1"
 }
 
-// Within are the processes in the mount namespace that a link of proc_pid_ns(5) names.
-func Within(namespace string) ([]int, error) {
+// Within are the processes in a mount namespace (proc_pid_ns(5)).
+func Within(namespace *os.File) ([]int, error) {
 	pids, err := processes()
 	if err != nil {
 		return nil, err
 	}
 	var within []int
 	for _, pid := range pids {
-		if in, err := os.Readlink(path(pid, "ns/mnt")); err == nil && in == namespace {
+		if sameInode(path(pid, "ns/mnt"), "/proc/self/fd/"+strconv.Itoa(int(namespace.Fd()))) == nil {
 			within = append(within, pid)
 		}
 	}
