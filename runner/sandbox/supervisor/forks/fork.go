@@ -36,9 +36,6 @@ func (o *Origin) Take(target Target) (*Fork, string) {
 		return nil, protocol.Cold(errors.New("there is no template any more"))
 	}
 	f, note, err := t.fork(target)
-	if err != nil && ended(target.Container) {
-		return nil, "" // no fault of the template's
-	}
 	if err != nil {
 		return nil, protocol.Cold(errors.Join(err, t.quell(target)))
 	}
@@ -54,13 +51,6 @@ func (f *Fork) discard() {
 	if f != nil {
 		f.kill()
 	}
-}
-
-// ended reports whether the init of a container is dead.
-func ended(c *container.Container) bool {
-	init := []unix.PollFd{{Fd: int32(c.Pidfd().Fd()), Events: unix.POLLIN}}
-	n, err := unix.Poll(init, 0)
-	return err == nil && n > 0
 }
 
 // fork orders a process in the container of an analysis, proves what it is, and returns it with its note.

@@ -26,9 +26,10 @@ NUMBERS = {
 def blind_the_hook():
     """What runner/preload/template.py sees of the imports is for honest modules, and no wall."""
     frame = sys._getframe()
-    while "changed" not in frame.f_globals:
+    while frame and "changed" not in frame.f_globals:
         frame = frame.f_back
-    frame.f_globals["changed"] = lambda before: ""
+    if frame:  # else this is no template
+        frame.f_globals["changed"] = lambda before: ""
 
 
 blind_the_hook()
