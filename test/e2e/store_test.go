@@ -181,7 +181,15 @@ func mountTable(t *testing.T) map[string]string {
 	table := map[string]string{}
 	for line := range strings.Lines(readFile(t, "/proc/self/mountinfo")) {
 		id, rest, _ := strings.Cut(line, " ")
-		table[id] = rest
+		if !ofAnotherTest(t, rest) {
+			table[id] = rest
+		}
 	}
 	return table
+}
+
+// ofAnotherTest reports whether a mount is in the directory of a test that runs beside this one: those of the unit tests mount
+// file systems. A test's directory has its name (testing.T.TempDir).
+func ofAnotherTest(t *testing.T, mount string) bool {
+	return strings.Contains(mount, "/Test") && !strings.Contains(mount, "/"+t.Name())
 }
