@@ -10,10 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/rootfs"
-	"github.com/scidex-ai/scidex-oci/runner/commit"
-	"github.com/scidex-ai/scidex-oci/runner/execute"
 	"github.com/scidex-ai/scidex-oci/runner/fontlist"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
@@ -77,8 +74,16 @@ func makeFonts(ctx context.Context, host *phase.Host, p *plan.Plan) (fontlist.Li
 		Data: spec.None, Docs: spec.None, Command: []string{preload.Python(p.Command), "-c", fontlist.Program},
 	}
 	printed := &bounded{most: fontlist.Max + 100}
-	if err := aside(ctx, host, request.Request{Analysis: a, Stdout: printed, NoAudit: true}); err != nil {
+	launched, err := standby.Begin(ctx, a.Limits)
+	if err != nil {
 		return fontlist.List{}, err
+	}
+	ended, err := aside(ctx, host, request.Request{Analysis: a, Stdout: printed, NoAudit: true}, launched, func(*run) error { return nil })
+	switch {
+	case err != nil:
+		return fontlist.List{}, err
+	case !ended.Exit.Ended || ended.Exit.Status != 0:
+		return fontlist.List{}, fmt.Errorf("it ended with status %#x: %s", ended.Exit.Status, ended.StderrEnd)
 	}
 	return fontlist.Parse(printed.Bytes())
 }
@@ -95,37 +100,3 @@ func (b *bounded) Write(data []byte) (int, error) {
 	}
 	return b.Buffer.Write(data)
 }
-
-// aside runs an analysis of ours that is not recorded: it has no row and keeps nothing. The error is not nil where it did not
-// end well.
-func aside(ctx context.Context, host *phase.Host, req request.Request) error {
-	launched, err := standby.Begin(ctx, req.Analysis.Limits)
-	if err != nil {
-		return err
-	}
-	r, err := beginIn(ctx, host, unrecorded{host.Catalog}, req, launched)
-	if err != nil {
-		launched.Drop()
-		return err
-	}
-	defer launched.Cool()
-	defer r.closeInputs()
-	ended, _ := execute.Run(ctx, r.task)
-	end := r.end(ended)
-	r.clean(ctx, end, commit.Final{})
-	switch {
-	case ended.Failure != nil:
-		return ended.Failure.Err
-	case !ended.Exit.Ended || ended.Exit.Status != 0:
-		return fmt.Errorf("it ended with status %#x: %s", ended.Exit.Status, ended.StderrEnd)
-	default:
-		return nil
-	}
-}
-
-// unrecorded is the ledger of a run without a row. What a killed one leaves is found by its state file.
-type unrecorded struct{ phase.Ledger }
-
-func (unrecorded) Create(context.Context, catalog.Run) error { return nil }
-
-func (unrecorded) Update(context.Context, catalog.Run) error { return nil }

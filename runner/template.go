@@ -12,8 +12,6 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/commit"
-	"github.com/scidex-ai/scidex-oci/runner/execute"
 	"github.com/scidex-ai/scidex-oci/runner/fontlist"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/preload"
@@ -79,23 +77,8 @@ func serveTemplate(ctx context.Context, host *phase.Host, req request.Request, p
 	if err != nil {
 		return err
 	}
-	r, err := beginIn(ctx, host, unrecorded{host.Catalog}, req, launched)
-	if err != nil {
-		launched.Drop()
-		return err
-	}
-	defer launched.Cool()
-	defer r.closeInputs()
-	if err := r.becomeTemplate(ctx, ready); err != nil {
-		return errors.Join(err, r.space.State.Remove())
-	}
-	ended, _ := execute.Run(ctx, r.task)
-	end := r.end(ended)
-	r.clean(ctx, end, commit.Final{})
-	if ended.Failure != nil {
-		return ended.Failure.Err
-	}
-	return nil
+	_, err = aside(ctx, host, req, launched, func(r *run) error { return r.becomeTemplate(ctx, ready) })
+	return err
 }
 
 // becomeTemplate makes the template of a plan.

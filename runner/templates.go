@@ -73,8 +73,8 @@ func (t *Templates) Fork(ctx context.Context, group string, req *request.Request
 	k := t.kindOf(group, req.Analysis)
 	k.seen++
 	if s := k.template; s != nil && s.key != "" {
-		if begun, err := s.pool.Begin(req.Analysis.Limits); err == nil {
-			req.Standby, req.Template = begun, s.key
+		if launched, err := s.pool.Begin(req.Analysis.Limits); err == nil {
+			req.Standby, req.Template = launched, s.key
 			s.runs++
 			s.used = time.Now()
 			return func() { t.leave(s) }

@@ -183,19 +183,10 @@ def template():
     return sys.modules.pop(scidex_template.__name__)
 
 
-def serve():
-    """In a template: returns in a forked process. After an error here Python would go on to the script, beside the one that is
-    started in place of this process."""
-    try:
-        TEMPLATE.serve(preloaded, note)
-    except BaseException:
-        os._exit(1)
-
-
 TEMPLATE = template()
 hide()
 if TEMPLATE:
-    serve()
+    TEMPLATE.serve(preloaded, note)
 else:
     note("ready", preloaded())
 if not os.read(GATE, 1):

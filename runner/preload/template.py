@@ -23,7 +23,7 @@ def serve(preloaded, note):
     try:
         become_analysis(preloaded, note)
     except BaseException:
-        os._exit(1)  # Python would say so, and execute the script
+        os._exit(1)  # Python would go on to the script, beside the one that is started in place of this process
 
 
 def become_analysis(preloaded, note):

@@ -126,7 +126,7 @@ elif sys.argv[1] == "pids":
         if os.fork() == 0:
             time.sleep(1000)
 elif sys.argv[1] == "time":
-    open("begun", "w").close()
+    open("started", "w").close()
     time.sleep(1000)
 elif sys.argv[1] == "files":
     for i in range(100000):
@@ -231,13 +231,19 @@ func (h *harness) template() int {
 	return 0
 }
 
+// feedForked is a batch whose next lines are forked, if they are like the line.
+func (h *harness) feedForked() (*feed, manifest) {
+	h.t.Helper()
+	f := h.feed()
+	line := manifest{"script": h.write("told.py", doesAsTold, 0o644), "args": []string{"well"}, "preload": "numpy"}
+	f.untilForked(line)
+	return f, line
+}
+
 // TestTemplateKilled kills a template: what was forked goes on, the next line starts without it, and then there is another.
 func TestTemplateKilled(t *testing.T) {
 	h := newHarness(t)
-	script := h.write("told.py", doesAsTold, 0o644)
-	f := h.feed()
-	line := manifest{"script": script, "args": []string{"well"}, "preload": "numpy"}
-	f.untilForked(line)
+	f, line := h.feedForked()
 	if err := unix.Kill(h.template(), unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -252,12 +258,9 @@ func TestTemplateKilled(t *testing.T) {
 // template.
 func TestForkedKilled(t *testing.T) {
 	h := newHarness(t)
-	script := h.write("told.py", doesAsTold, 0o644)
-	f := h.feed()
-	line := manifest{"script": script, "args": []string{"well"}, "preload": "numpy"}
-	f.untilForked(line)
+	f, line := h.feedForked()
 	f.write(line.and("args", []string{"time"}))
-	h.untilBegun()
+	h.untilStarted()
 	if err := f.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -280,21 +283,18 @@ func (h *harness) collectUntilNothingIsLeft() {
 	})
 }
 
-// untilBegun waits until a line sleeps.
-func (h *harness) untilBegun() {
+// untilStarted waits until a line sleeps.
+func (h *harness) untilStarted() {
 	h.t.Helper()
-	until(h.t, hangTimeout, "a line has begun", func() bool { return len(matches("/tmp/scidex-analysis-"+h.run+"*/work/begun")) > 0 })
+	until(h.t, hangTimeout, "a line has started", func() bool { return len(matches("/tmp/scidex-analysis-"+h.run+"*/work/started")) > 0 })
 }
 
 // TestForkedSupervisorKilled kills both supervisors while a line runs that was forked: it is lost, and the batch goes on with others.
 func TestForkedSupervisorKilled(t *testing.T) {
 	h := newHarness(t)
-	script := h.write("told.py", doesAsTold, 0o644)
-	f := h.feed()
-	line := manifest{"script": script, "args": []string{"well"}, "preload": "numpy"}
-	f.untilForked(line)
+	f, line := h.feedForked()
 	f.write(line.and("args", []string{"time"}))
-	h.untilBegun()
+	h.untilStarted()
 	for _, w := range familyOf(t, f.cmd.Process.Pid) {
 		if isSupervisor(w) {
 			w.kill(t)

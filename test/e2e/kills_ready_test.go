@@ -19,7 +19,7 @@ import (
 var readyPhases = map[string]struct{ module, seen string }{
 	"importing":    {"if AHEAD:\n    open('importing', 'w').close()\n    wait()\n", "importing"},
 	"at the gate":  {"open('imported', 'w').close()\n", "imported"},
-	"after PASS":   {"", "begun"},
+	"after PASS":   {"", "started"},
 	"after ANEW":   {"if AHEAD:\n    print('cold')\nelse:\n    open('again', 'w').close()\n    wait()\n", "again"},
 	"between them": {"", ""}, // by chance, from the working directory on
 }
@@ -44,7 +44,7 @@ func TestReadyKilled(t *testing.T) {
 		}
 		module := "phase_" + strings.ReplaceAll(strings.ToLower(phase), " ", "_")
 		writeFile(t, h.siteOf(venv)+"/"+module+".py", waitingModule+p.module, 0o644)
-		script := h.write(module+"_script.py", "import "+module+"\nopen('begun', 'w').close()\n"+module+".wait()\nprint('done')\n", 0o644)
+		script := h.write(module+"_script.py", "import "+module+"\nopen('started', 'w').close()\n"+module+".wait()\nprint('done')\n", 0o644)
 		for i := range 3 * soakCount(20) {
 			victim := victims[i%len(victims)]
 			t.Run(phase+", "+victim, func(t *testing.T) {

@@ -103,8 +103,8 @@ func (j *job) awaitTurn(ctx context.Context, stop chan<- request.StopSignal) {
 	}
 }
 
-// nobody is a guest that takes no room and waits for no turn.
-func nobody() *guest {
+// noGuest is a guest that takes no room and waits for no turn.
+func noGuest() *guest {
 	turn := make(chan struct{})
 	close(turn)
 	return &guest{turn: turn, leave: func() {}}

@@ -144,7 +144,7 @@ func (w *Worker) enter(ctx context.Context, job queue.Job) (*guest, error) {
 	case err != nil && ctx.Err() == nil:
 		return nil, &queue.Later{After: soon, Why: fmt.Sprintf("worker %s had no room for it", w.Options.Name)}
 	case err != nil: // canceled: its row is to say so
-		return nobody(), nil
+		return noGuest(), nil
 	}
 	return guest, nil
 }

@@ -88,6 +88,7 @@ func (a *analysis) watch(ctx context.Context) {
 	ended := a.launcher.span("end the audit, look at /work")
 	a.bounds(ctx, &exit)
 	err = errors.Join(err, unproved(a.early.taken().Deserted()), a.audited(&exit), a.container.Destroy())
+	cpu, peak := a.early.taken().End()
 	ended()
 	if err != nil {
 		a.launcher.fail(err)
@@ -96,7 +97,6 @@ func (a *analysis) watch(ctx context.Context) {
 	exit.Ahead = a.early != nil
 	exit.Executed, exit.Errno, exit.Ended, exit.Status = got.Executed, got.Errno, got.Ended, got.Status
 	exit.FixedAddresses, exit.TimedOut = a.fixed, a.timedOut
-	cpu, peak := a.early.taken().End()
 	exit.CPU, exit.MemoryPeak = max(got.CPU+cpu, a.counted()), max(got.MemoryPeak, peak)
 	_ = a.launcher.reply(protocol.Message{Type: protocol.MsgExited, Exit: &exit})
 }

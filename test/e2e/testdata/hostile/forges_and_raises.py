@@ -1,4 +1,4 @@
-"""Forges the note, so that nobody waits for the true one, which says that the import failed."""
+"""Forges the note, so that the true one is not waited for, which says that the import failed."""
 from ahead_hostile import AHEAD, forge
 
 if AHEAD:
