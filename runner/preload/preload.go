@@ -19,12 +19,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// hook is the part of every start, templateHook that of templates.
+// hook is the part of every start, templateHook that of templates, ending that of the processes that they fork.
 var (
 	//go:embed hook.py
 	hook []byte
 	//go:embed template.py
 	templateHook []byte
+	//go:embed ending.py
+	ending []byte
 )
 
 // The pattern does not name the built file, so that `go vet` works before scripts/build.
@@ -51,7 +53,10 @@ func TemplateFiles() ([]rootfs.File, error) {
 		return nil, fmt.Errorf("this binary was built without the library of templates; build it with scripts/build: %w", err)
 	}
 	return []rootfs.File{
-		File(), {Path: dir + "/scidex_template.py", Data: templateHook, Mode: 0o444}, {Path: dir + "/" + library, Data: data, Mode: 0o555},
+		File(),
+		{Path: dir + "/scidex_template.py", Data: templateHook, Mode: 0o444},
+		{Path: dir + "/scidex_ending.py", Data: ending, Mode: 0o444},
+		{Path: dir + "/" + library, Data: data, Mode: 0o555},
 	}, nil
 }
 

@@ -7,6 +7,8 @@ import gc
 import os
 import sys
 
+from scidex_ending import Ending
+
 HERE = os.path.dirname(__file__)
 MAX_TEXT = 128 << 10  # of an order: arguments and environment
 WRITABLE = ("/work", "/tmp", "/dev/shm", os.environ.get("HOME", "/tmp"))
@@ -14,8 +16,6 @@ THREADS = ("OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS")
 LINEAR_ALGEBRA = ("numpy.core._multiarray_umath", "numpy._core._multiarray_umath", "scipy.linalg._fblas")
 SETTERS = ("openblas_set_num_threads", "openblas_set_num_threads64_", "scipy_openblas_set_num_threads64_",
            "scipy_openblas_set_num_threads", "MKL_Set_Num_Threads", "bli_thread_set_num_threads")
-# At the end of a forked process these are taken apart as ever: scripts give functions of theirs to them.
-TAKEN_APART = ("__main__", "builtins", "sys", "atexit", "copyreg", "logging", "signal", "threading", "warnings", "weakref")
 
 
 def serve(preloaded, note):
@@ -27,17 +27,16 @@ def serve(preloaded, note):
 
 
 def become_analysis(preloaded, note):
-    kept = {}
-    atexit.register(leave_modules, kept)  # as the first, so that it is called last
+    del sys.modules[Ending.__module__]
+    ending = Ending()
+    atexit.register(ending)  # as the first, so that it is called last
     environment = dict(os.environ)
     modules = import_with_one_thread(preloaded, environment)
-    files = sources()
     ctypes = import_ctypes()
-    note("ready", modules + [""] + files)
-    kept.update(sys.modules)
-    for name in TAKEN_APART:
-        kept.pop(name, None)
-    take(fork(ctypes, note), environment)
+    library = ctypes.PyDLL(os.path.join(HERE, "fork.so"))
+    note("ready", modules + [""] + sources())
+    ending.prepare(ctypes, library)
+    take(fork(ctypes, library, note), environment)
     renew(ctypes)
     note("ready", modules, b"")  # it ends when this is closed: then the descriptors are those of an analysis
 
@@ -116,9 +115,8 @@ def import_ctypes():
     return ctypes
 
 
-def fork(ctypes, note):
+def fork(ctypes, library, note):
     """Obeys orders until it is in a process of one, and returns its text."""
-    library = ctypes.PyDLL(os.path.join(HERE, "fork.so"))
     library.scidex_serve.restype = ctypes.c_ssize_t
     text = ctypes.create_string_buffer(MAX_TEXT)
     gc.collect()
@@ -129,7 +127,7 @@ def fork(ctypes, note):
     if size < 0:
         note("cold", ["the forked process could not become the analysis: %s" % os.strerror(-size)])
         os._exit(0)
-    return text.raw[:size]
+    return ctypes.string_at(text, size)
 
 
 def take(text, environment):
@@ -187,65 +185,3 @@ def begin():
             if hasattr(library, setter):
                 getattr(library, setter)(ctypes.c_int(count))
                 break
-
-
-class Left:
-    """Stands for a module in sys.modules at the end. Python takes apart what is a module, and lets others be."""
-
-    __slots__ = ("__module",)
-
-    def __init__(self, module):
-        self.__module = module
-
-    def __getattr__(self, name):
-        return getattr(self.__module, name)
-
-
-class End:
-    """Takes apart what is then left of a namespace when it is deleted."""
-
-    __slots__ = ("__number",)
-
-    def __init__(self, namespace):
-        self.__number = id(namespace)
-
-    def __del__(self):
-        for each in gc.get_objects():
-            if id(each) == self.__number and type(each) is dict:
-                each.update(dict.fromkeys([name for name in each if name != "__builtins__"]))
-                gc.collect()
-
-
-def leave_modules(kept):
-    """At the end of a forked process: what the template has imported is left as it is. To take it apart would copy most of the
-    template's memory, page by page, only to give it back."""
-    flush_files()
-    leave(kept)  # with all its modules
-    leave(sys.path_importer_cache)  # with the names of all files beside them
-    for name, module in kept.items():
-        if sys.modules.get(name) is module:
-            sys.modules[name] = Left(module)
-    # Python takes apart this module after the script, which may be left until then: a module may have a function of it.
-    last = sys.modules["scidex_last"] = type(sys)("scidex_last")
-    last.end = End(vars(sys.modules["__main__"]))
-    leave(last)
-
-
-def leave(what):
-    """Has an object never deleted."""
-    import ctypes
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(what))
-
-
-def flush_files():
-    """Flushes the files that the script has left open: one that is in a module is never closed."""
-    import io
-    if not any(os.path.isfile("/proc/self/fd/" + fd) for fd in os.listdir("/proc/self/fd")):
-        return
-    for each in gc.get_objects():
-        if type(each) in (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom):
-            try:
-                if os.path.isfile(each.fileno()):  # that of a pipe may wait
-                    each.flush()
-            except (OSError, ValueError):
-                pass  # it is closed, or says so when it is

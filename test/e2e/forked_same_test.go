@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -188,5 +189,27 @@ os.system("env | grep -v SCIDEX_ANALYSIS_ID | sort")
 	h.situationOf(f.untilForked(line)).same(t, "a module", cold)
 	if !strings.Contains(cold.stdout, "SET_BY_IMPORT=1\n") || !strings.HasSuffix(cold.stdout, "del\n") {
 		t.Errorf("cold it said %q", cold.stdout)
+	}
+}
+
+// TestForkedEnding has a module whose C library does something at the end. In a fork it is left out, unless the script leaves a file open:
+// that may have what the library has not written.
+func TestForkedEnding(t *testing.T) {
+	h := newHarness(t)
+	venv := h.moduleIn("import ctypes\nat_exit, abort = (ctypes.CDLL(None)[name] for name in ('on_exit', 'abort'))\nat_exit(abort, None)\n")
+	const aborted = 128 + int(syscall.SIGABRT)
+	for text, status := range map[string]int{
+		"print('done')":                        0,
+		"raise SystemExit(3)":                  3,
+		"out = open('out.txt', 'w')":           aborted,
+		"strange.at_exit(strange.abort, None)": aborted,
+	} {
+		line := manifest{"runtime": venv, "script": h.write("ends.py", "import strange\n"+text+"\n", 0o644)}
+		f := h.feed()
+		cold, forked := f.run(maps.Clone(line).and("preload", "none")), f.untilForked(line)
+		if cold.ExitCode != aborted || forked.ExitCode != status {
+			t.Errorf("%s: exit status %d, and %d in a fork", text, cold.ExitCode, forked.ExitCode)
+		}
+		f.close()
 	}
 }

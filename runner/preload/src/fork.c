@@ -145,3 +145,39 @@ __attribute__((visibility("default"))) long scidex_serve(long (*fork)(void), cha
 	}
 	_exit(0);
 }
+
+static int same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+/*
+ * scidex_audit is an audit hook of Python (PySys_AddAuditHook) for the end of a script that has succeeded: when all is taken apart that a
+ * script can see, Python would still write to each string that the template has interned, and so copy its page.
+ */
+__attribute__((visibility("default"))) int scidex_audit(const char *event, void *args, void (*exit)(int))
+{
+	(void)args;
+	if (same(event, "cpython.PyInterpreterState_Clear"))
+		exit(0);
+	return 0;
+}
+
+static int leaving;
+
+/* scidex_leave has scidex_exited end the process. */
+__attribute__((visibility("default"))) void scidex_leave(void) { leaving = 1; }
+
+/*
+ * scidex_exited is called by the C library's exit (on_exit(3)), after what the script has registered and before what the template's
+ * libraries have: these would free memory piece by piece.
+ */
+__attribute__((visibility("default"))) void scidex_exited(int status, int (*flush)(void *))
+{
+	if (!leaving)
+		return;
+	flush(NULL);
+	_exit(status);
+}

@@ -1,0 +1,6 @@
+import json
+import sys
+
+print("said")
+sys.stdout.flush()
+sys.stdout.close()

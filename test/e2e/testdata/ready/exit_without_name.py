@@ -1,0 +1,6 @@
+import json
+import sys
+
+del __file__
+print("exits")
+sys.exit(4)
