@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -21,16 +22,16 @@ func checkMappings(pid, template int, known map[string]bool) error {
 	}
 	var errs []error
 	fixed := map[string]bool{} // by name
-	for line := range strings.Lines(string(raw)) {
-		if known[line] {
+	for line := range bytes.Lines(raw) {
+		if known[string(line)] { // no copy is made
 			continue
 		}
-		m, err := parseMapping(line)
+		m, err := parseMapping(string(line))
 		if _, known := fixed[m.name]; !known && m.file() {
 			fixed[m.name] = readOnly(filepath.Join(path(template, "root"), m.name))
 		}
 		if err == nil && !m.own(fixed[m.name]) {
-			err = fmt.Errorf("it shares memory: %s", strings.TrimSpace(line))
+			err = fmt.Errorf("it shares memory: %s", bytes.TrimSpace(line))
 		}
 		errs = append(errs, err)
 	}
