@@ -118,7 +118,7 @@ func (f *feed) close() {
 const doesAsTold = `
 import json
 import os, sys, time
-print(sys.argv[1:], sorted(os.listdir("/work")), "numpy" in sys.modules)
+print(sys.argv[1:], sorted(os.listdir("/work")), "decimal" in sys.modules)
 if sys.argv[1] == "memory":
     bytearray(300 << 20)
 elif sys.argv[1] == "pids":
@@ -152,14 +152,14 @@ func TestForked(t *testing.T) {
 	h := newHarness(t)
 	script := h.write("told.py", doesAsTold, 0o644)
 	line := func(args ...string) manifest {
-		return manifest{"script": script, "args": args, "memory": "200M", "pids": 20, "timeout": "30s", "work_files": 1000, "preload": "numpy"}
+		return manifest{"script": script, "args": args, "memory": "200M", "pids": 20, "timeout": "30s", "work_files": 1000, "preload": "decimal"}
 	}
 	f := h.feed()
 	first := f.untilForked(line("well", "a b"))
 	if said := h.stdoutOf(first); said != "['well', 'a b'] [] True\n" {
 		t.Errorf("it said %q", said)
 	}
-	if first.Start.Modules["numpy"] == "" || first.Start.SharedBytes == 0 || len(first.Outputs) != 1 {
+	if first.Start.Modules["decimal"] == "" || first.Start.SharedBytes == 0 || len(first.Outputs) != 1 {
 		t.Errorf("%+v, %+v", first.Start, first.Outputs)
 	}
 	for _, c := range []struct{ what, state, reason string }{
@@ -235,7 +235,7 @@ func (h *harness) template() int {
 func (h *harness) feedForked() (*feed, manifest) {
 	h.t.Helper()
 	f := h.feed()
-	line := manifest{"script": h.write("told.py", doesAsTold, 0o644), "args": []string{"well"}, "preload": "numpy"}
+	line := manifest{"script": h.write("told.py", doesAsTold, 0o644), "args": []string{"well"}, "preload": "decimal"}
 	f.untilForked(line)
 	return f, line
 }
@@ -352,7 +352,7 @@ func TestQueueForked(t *testing.T) {
 	start := func(flags ...string) result {
 		t.Helper()
 		id := h.newID()
-		h.mustRun(append([]string{"submit", "--id", id, "--script", script, "--preload", "numpy", "--retries", "0"}, append(flags, "--", "well")...)...)
+		h.mustRun(append([]string{"submit", "--id", id, "--script", script, "--preload", "decimal", "--retries", "0"}, append(flags, "--", "well")...)...)
 		h.comes(db, id, "complete")
 		r := w.show(id)
 		if said := w.stdoutOf(r); !strings.HasPrefix(said, "['well'] []") {
