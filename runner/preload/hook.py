@@ -13,7 +13,7 @@ GATE, NOTE = 5, 4  # descriptors that init passes (runner/container/initc/src/in
 ONLY_AST = 0x400  # ast.PyCF_ONLY_AST; ast itself is not imported
 INPUTS = ("/analysis", "/work", "/data", "/docs", "/inputs")
 HERE = os.path.dirname(__file__)
-PROJECT = os.path.dirname(os.path.realpath(sys.argv[0]))  # comes first in sys.path when the script runs
+PROJECT = os.path.dirname(os.path.realpath(getattr(sys, "argv", [""])[0]))  # comes first in sys.path when the script runs
 
 
 class Cold(Exception):
@@ -152,6 +152,10 @@ def note(kind, lines, end=b"\0"):
     os.close(NOTE)
 
 
+def reason(error):
+    return str(error) if isinstance(error, Cold) else "%s: %s" % (type(error).__name__, error)
+
+
 def preloaded(obstacle=lambda: ""):
     """Imports, and returns the lines of the note; where anything is in the way, it ends the process. obstacle may say what is."""
     wanted, before, pipes = os.environ.pop("SCIDEX_PRELOAD"), set(sys.modules), (file(NOTE), file(GATE))
@@ -169,7 +173,7 @@ def preloaded(obstacle=lambda: ""):
     except BaseException as error:
         try:
             if file(NOTE) == pipes[0]:
-                note("cold", [str(error) if isinstance(error, Cold) else "%s: %s" % (type(error).__name__, error)])
+                note("cold", [reason(error)])
         finally:
             os._exit(1)  # an exception would let the site module go on to the script
     return ["%s %s" % (name, version(name)) for name in names]
@@ -183,8 +187,20 @@ def template():
     return sys.modules.pop(scidex_template.__name__)
 
 
-TEMPLATE = template()
-hide()
+def begin():
+    """Returns what template does. An exception would let the site module go on to the script before its turn."""
+    try:
+        if not hasattr(sys, "argv"):
+            raise Cold("Python before 3.7 does not say in time which script it executes")
+        found = template()
+        hide()
+        return found
+    except BaseException as error:
+        note("cold", [reason(error)])
+        os._exit(1)
+
+
+TEMPLATE = begin()
 if TEMPLATE:
     TEMPLATE.serve(preloaded, note)
 else:

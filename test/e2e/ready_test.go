@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -199,6 +200,37 @@ func TestReadyPyPy(t *testing.T) {
 	got, _ := h.batch(0, h.lines(manifest{"id": id, "script": h.write("shebang.py", "#!/usr/bin/pypy3\nimport json, sys\nprint(sys.implementation.name)\n", 0o755)}))
 	if r := got[id]; r.Start == nil || r.Start.Reason != "only CPython imports ahead" || h.stdoutOf(r) != "pypy\n" {
 		t.Errorf("start %+v, it said %q", r.Start, h.stdoutOf(r))
+	}
+}
+
+// TestReadyWithoutArguments has an interpreter that does not know its arguments yet when it could import, as Python 3.6.
+func TestReadyWithoutArguments(t *testing.T) {
+	h := newHarness(t)
+	venv := h.venv("/usr/bin/python3", h.dir+"/venv")
+	writeFile(t, h.siteOf(venv)+"/early.pth", "import sys; vars(sys).pop('argv', None)\n", 0o644)
+	id := h.newID()
+	got, _ := h.batch(0, h.lines(manifest{"id": id, "script": h.write("says.py", "import json\nprint('done')\n", 0o644), "runtime": venv}))
+	s := h.situationOf(got[id])
+	if s.start != "cold: Python before 3.7 does not say in time which script it executes" || s.stdout != "done\n" || s.stderr != "" {
+		t.Errorf("%s, it said %q%q", s.start, s.stdout, s.stderr)
+	}
+}
+
+// TestReadyCustomized has a root filesystem's own sitecustomize fail: Python says so, and the script runs once.
+func TestReadyCustomized(t *testing.T) {
+	h := newHarness(t)
+	venv := h.venv("/usr/bin/python3", h.dir+"/venv")
+	writeFile(t, h.siteOf(venv)+"/first.pth", "import os, sys; sys.path.insert(1, os.path.join(sys.prefix, 'first'))\n", 0o644)
+	if err := os.Mkdir(venv+"/first", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, venv+"/first/sitecustomize.py", "raise ValueError('own')\n", 0o644)
+	line := manifest{"script": h.write("says.py", "import json\nprint('done')\n", 0o644), "runtime": venv, "id": h.newID()}
+	cold := maps.Clone(line).and("preload", "none").and("id", h.newID())
+	got, _ := h.batch(0, h.lines(line, cold))
+	is, was := h.situationOf(got[line["id"].(string)]), h.situationOf(got[cold["id"].(string)])
+	if is.start != "cold: ValueError: own" || is.stdout != "done\n" || is.stderr != was.stderr || !strings.Contains(was.stderr, "own") {
+		t.Errorf("%s, it said %q%q, cold %q%q", is.start, is.stdout, is.stderr, was.stdout, was.stderr)
 	}
 }
 
