@@ -2,12 +2,11 @@ package spec
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
 // moduleName is the name of a Python module, with those of its packages.
-var moduleName = regexp.MustCompile(`^[A-Za-z_]\w{0,99}(\.[A-Za-z_]\w{0,99}){0,9}$`)
+var moduleName = pattern(`^[A-Za-z_]\w{0,99}(\.[A-Za-z_]\w{0,99}){0,9}$`)
 
 // checkWarm accepts auto and none.
 func checkWarm(value string) error {
@@ -23,7 +22,7 @@ func checkPreload(value string) error {
 		return nil
 	}
 	for name := range strings.SplitSeq(value, ",") {
-		if !moduleName.MatchString(name) {
+		if !moduleName().MatchString(name) {
 			return fmt.Errorf("preload %s: %s is no module: give auto, none or modules such as numpy,pandas", quote(value), quote(name))
 		}
 	}

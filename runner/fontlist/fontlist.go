@@ -9,6 +9,7 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"sync"
 
 	"github.com/scidex-ai/scidex-oci/runner/inputs/cachefile"
 )
@@ -24,7 +25,7 @@ type List struct {
 }
 
 // name is what matplotlib calls the file.
-var name = regexp.MustCompile(`^fontlist-v[0-9]{1,8}\.json$`)
+var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^fontlist-v[0-9]{1,8}\.json$`) })
 
 // Parse reads what Program printed: the name of the file in the first line, then its contents.
 func Parse(printed []byte) (List, error) {
@@ -32,7 +33,7 @@ func Parse(printed []byte) (List, error) {
 	if len(printed) == 0 {
 		return List{}, nil
 	}
-	if !found || !name.Match(first) || len(data) > Max {
+	if !found || !name().Match(first) || len(data) > Max {
 		return List{}, errors.New("this is no list of fonts of matplotlib")
 	}
 	return List{Name: string(first), Data: data}, nil

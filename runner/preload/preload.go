@@ -11,6 +11,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -75,7 +76,7 @@ func Variables(modules string) []string {
 }
 
 // python is an interpreter that has site and obeys PYTHONPATH.
-var python = regexp.MustCompile(`^python3?(\.[0-9]+)?$`)
+var python = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^python3?(\.[0-9]+)?$`) })
 
 // Obstacle is why a script is not made ready; empty: it is. command runs the script at path inside, env is the environment
 // without ours.
@@ -117,7 +118,7 @@ var changing = []string{
 // Python is the interpreter that a command starts with; empty: another program.
 func Python(command []string) string {
 	direct := Direct(command)
-	if len(direct) == 0 || !python.MatchString(path.Base(direct[0])) {
+	if len(direct) == 0 || !python().MatchString(path.Base(direct[0])) {
 		return ""
 	}
 	return direct[0]
@@ -137,7 +138,7 @@ const (
 )
 
 // module is a line of a note: a name, and perhaps a version.
-var module = regexp.MustCompile(`^(\w{1,100}) ([0-9A-Za-z.+!_-]{0,100})$`)
+var module = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\w{1,100}) ([0-9A-Za-z.+!_-]{0,100})$`) })
 
 // Read reads the note of an interpreter: what was imported, or why it is of no use.
 func Read(note string) result.Start {
@@ -148,7 +149,7 @@ func Read(note string) result.Start {
 	}
 	start := result.Start{Kind: result.StartReady, Modules: map[string]string{}}
 	for line := range strings.SplitSeq(rest, "\n") {
-		if found := module.FindStringSubmatch(line); found != nil && len(start.Modules) < maxModules {
+		if found := module().FindStringSubmatch(line); found != nil && len(start.Modules) < maxModules {
 			start.Modules[found[1]] = found[2]
 		}
 	}

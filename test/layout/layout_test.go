@@ -44,6 +44,33 @@ func load(t *testing.T, patterns ...string) []*packages.Package {
 	return loaded
 }
 
+// TestPatterns: a regular expression that is compiled when a package is initialized is compiled in each start of the program.
+func TestPatterns(t *testing.T) {
+	for _, p := range load(t, "./cmd/...", "./outputs/...", "./rootfs/...", "./runner/...", "./spec/...") {
+		for _, f := range p.Syntax {
+			for _, d := range f.Decls {
+				if _, is := d.(*ast.GenDecl); is {
+					ast.Inspect(d, func(n ast.Node) bool { return compiles(t, p, n) })
+				}
+			}
+		}
+	}
+}
+
+// compiles reports whether what a declaration executes goes on below a node.
+func compiles(t *testing.T, p *packages.Package, n ast.Node) bool {
+	t.Helper()
+	switch n := n.(type) {
+	case *ast.FuncLit:
+		return false
+	case *ast.SelectorExpr:
+		if n.Sel.Name == "MustCompile" && p.Name != "registrytest" {
+			t.Errorf("%s compiles a regular expression when it is initialized", p.Fset.Position(n.Pos()))
+		}
+	}
+	return true
+}
+
 func lines(p *packages.Package, f *ast.File) int { return p.Fset.File(f.Pos()).LineCount() }
 
 func TestRunner(t *testing.T) {
