@@ -28,6 +28,6 @@ func (r *run) startAhead() {
 	if r.task.Request.Admit == nil {
 		return
 	}
-	p.Extra.Ahead = preload.Variables(p.Analysis.Preload)
+	p.Extra.Ahead, p.Extra.Script = preload.Variables(p.Analysis.Preload), preload.Script
 	p.Tree.Files = append(slices.Clip(p.Tree.Files), preload.File())
 }

@@ -100,7 +100,7 @@ func (r *run) becomeTemplate(ctx context.Context, ready func(key string)) error 
 		return err
 	}
 	r.addFonts(ctx)
-	p.Extra.Template, p.Extra.Ahead = true, preload.TemplateVariables(p.Analysis.Preload)
+	p.Extra.Template, p.Extra.Ahead, p.Extra.Script = true, preload.TemplateVariables(p.Analysis.Preload), preload.Script
 	p.Tree.Files = slices.Concat(p.Tree.Files, files)
 	r.task.Serve = func(start result.Start) {
 		if start.Kind == result.StartReady {

@@ -81,7 +81,7 @@ type jobMaker struct {
 // addScript adds the kept script, where it is shown alone.
 func (m *jobMaker) addScript(kept *os.File) {
 	if s := m.plan.Inputs.Script; s != nil && s.Alone != nil {
-		m.job.Script = &protocol.Script{Path: s.Inside, Mode: s.Mode, File: len(m.files.All)}
+		m.job.Script = &protocol.Script{Path: s.Inside, Mode: s.Mode, File: len(m.files.All), Early: m.plan.Extra.Script}
 		m.files.All, m.files.mounts = append(m.files.All, kept), m.files.mounts+1
 	}
 }

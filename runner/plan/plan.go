@@ -59,6 +59,8 @@ type Plan struct {
 type Extra struct {
 	Cache []rootfs.File
 	Ahead []string
+	// Script is where a command that starts ahead finds the script (protocol.Script.Early).
+	Script string
 	// Forked says that the analysis is forked from the template of its supervisor, and Template that this is that.
 	Forked, Template bool
 }

@@ -80,7 +80,8 @@ def trusted(name):
 
 def imports(wanted):
     """The statements to execute, and the packages that they name."""
-    with open(sys.argv[0], "rb") as script:
+    early = os.path.join(HERE, "script")
+    with open(early if os.path.exists(early) else sys.argv[0], "rb") as script:
         source = script.read()
     if wanted == "auto":
         tree = compile(source, sys.argv[0], "exec", ONLY_AST, True)

@@ -41,6 +41,10 @@ const library = "fork.so"
 // dir has the hook, inside.
 const dir = "/etc/scidex-preload"
 
+// Script is where the hook reads the script: at its own place it is empty until the run begins. An interpreter that does not execute
+// the hook, as with -I, then executes nothing.
+const Script = dir + "/script"
+
 // File is the hook. Python's site module imports it as sitecustomize where Variables are set, after the modules of the
 // interpreter are there and before the script is opened.
 func File() rootfs.File {

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -231,6 +233,27 @@ func TestReadyCustomized(t *testing.T) {
 	is, was := h.situationOf(got[line["id"].(string)]), h.situationOf(got[cold["id"].(string)])
 	if is.start != "cold: ValueError: own" || is.stdout != "done\n" || is.stderr != was.stderr || !strings.Contains(was.stderr, "own") {
 		t.Errorf("%s, it said %q%q, cold %q%q", is.start, is.stdout, is.stderr, was.stdout, was.stderr)
+	}
+}
+
+// TestReadyUnheeded has an interpreter that does not execute the hook: the script runs once, in its turn.
+func TestReadyUnheeded(t *testing.T) {
+	h := newHarness(t)
+	venv := h.venv("/usr/bin/python3", h.dir+"/venv")
+	writeFile(t, h.siteOf(venv)+"/first.pth", "import os, sys; sys.path.insert(0, os.path.join(sys.prefix, 'first'))\n", 0o644)
+	if err := os.Mkdir(venv+"/first", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, venv+"/first/sitecustomize.py", "", 0o644)
+	script := h.write("counts.py", "import json\nprint(open(__file__).read() > '', file=open('count', 'a'))\nprint('done')\n", 0o644)
+	once := fmt.Sprintf("%x", sha256.Sum256([]byte("True\n")))
+	f := h.feed()
+	defer f.close()
+	for range 5 { // a template is made for the second one
+		s := h.situationOf(f.run(manifest{"script": script, "runtime": venv}))
+		if s.start != "cold: the interpreter ended before it had imported the modules" || s.stdout != "done\n" || !strings.HasSuffix(s.outputs["count"], once) {
+			t.Errorf("%s, it said %q%q, %q", s.start, s.stdout, s.stderr, s.outputs)
+		}
 	}
 }
 

@@ -98,6 +98,9 @@ type Script struct {
 	Path string      `json:"path"` // inside, absolute
 	Mode fs.FileMode `json:"mode"` // permission bits; all may read it
 	File int         `json:"file"`
+	// Early is where a command that is started ahead (Job.Ahead) reads it: the file at Path is empty until the run begins, so that what
+	// does not wait executes nothing. Empty: the file is whole from the start.
+	Early string `json:"early,omitempty"`
 }
 
 // Given returns file i of those sent with a job; nil if there is none.

@@ -8,12 +8,14 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/forks"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/rootmount"
 )
 
 // early is what an analysis has that starts before its turn.
 type early struct {
 	origin  *forks.Origin // what it is forked from; nil: its command is started
 	note    *os.File      // what a command says that is started ahead
+	script  *rootmount.Script
 	streams []*os.File    // of an analysis that may be forked
 	waits   chan struct{} // closed when an analysis can be forked into the container
 	ready   chan bool     // whether it may go on as it is; nil before prepare
@@ -21,14 +23,15 @@ type early struct {
 }
 
 // newEarly is nil where the analysis starts with its turn.
-func (r *run) newEarly(note *os.File) *early {
+func (r *run) newEarly(note *os.File) (*early, error) {
 	switch {
 	case r.job.Forked:
-		return &early{origin: r.origin, waits: make(chan struct{})}
+		return &early{origin: r.origin, waits: make(chan struct{})}, nil
 	case note != nil:
-		return &early{note: note}
+		script, err := r.area.HoldScript(r.job)
+		return &early{note: note, script: script}, err
 	}
-	return nil
+	return nil, nil
 }
 
 // newNote makes the pipe on which a command that is started ahead says what it is ready with; nil where it is not.
@@ -86,8 +89,8 @@ func (e *early) begin(a *analysis) error {
 		return nil
 	}
 	anew := e.ready == nil || !<-e.ready
-	if err := e.fork.Undisturbed(); err != nil {
-		return errors.Join(unproved(err), a.kill())
+	if err := errors.Join(unproved(e.fork.Undisturbed()), e.script.Write()); err != nil {
+		return errors.Join(err, a.kill())
 	}
 	a.container.Begin(anew)
 	return nil
@@ -113,6 +116,7 @@ func (e *early) taken() *forks.Fork {
 func (e *early) close() {
 	if e != nil {
 		e.note.Close()
+		e.script.Close()
 		protocol.Discard(e.streams)
 	}
 }

@@ -121,7 +121,7 @@ func (r *run) contain(streams *streams) error {
 		return err
 	}
 	r.analysis = newAnalysis(r, c)
-	r.analysis.early = r.newEarly(note)
+	r.analysis.early, err = r.newEarly(note)
 	// The container has its own copies of these mounts. Here, every new container's mount namespace would copy them, and
 	// they would keep what is in a /tmp. The kernel takes time for each; an error recurs at the session's end and is
 	// reported then.
@@ -129,8 +129,8 @@ func (r *run) contain(streams *streams) error {
 	if r.job.Crowded {
 		threads.Reserve()
 	}
-	pid, err := c.Pid()
-	if err == nil {
+	pid, failed := c.Pid()
+	if err = errors.Join(err, failed); err == nil {
 		r.analysis.scratch = scratch.Open(pid, r.job.Scratch)
 		r.analysis.proc, err = procs.Open(pid)
 	}

@@ -3,8 +3,10 @@ package rootmount
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/rootfs"
@@ -13,19 +15,70 @@ import (
 
 // putScript copies the script into the root filesystem.
 func putScript(root string, s protocol.Script, from *os.File) error {
-	if err := rootfs.MountPoint(root, s.Path, false); err != nil {
+	// By offset: the launcher's descriptor is at the end of the file.
+	text := io.NewSectionReader(from, 0, math.MaxInt64)
+	if s.Early == "" {
+		return copyIn(root, s.Path, s.Mode, text)
+	}
+	return errors.Join(copyIn(root, s.Early, s.Mode, text), copyIn(root, s.Path, s.Mode, strings.NewReader("")))
+}
+
+func copyIn(root, path string, mode fs.FileMode, text io.Reader) error {
+	if err := rootfs.MountPoint(root, path, false); err != nil {
 		return err
 	}
+	f, err := openIn(root, path, os.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, text)
+	return errors.Join(err, f.Chmod(mode&0o555|0o444), f.Close())
+}
+
+func openIn(root, path string, flags int) (*os.File, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer dir.Close()
-	f, err := dir.OpenFile(strings.TrimPrefix(s.Path, "/"), os.O_WRONLY, 0)
-	if err != nil {
-		return err
+	return dir.OpenFile(strings.TrimPrefix(path, "/"), flags, 0)
+}
+
+// Script is one that is empty until its run begins (protocol.Script.Early). The methods of nil do nothing.
+type Script struct{ early, file *os.File }
+
+// HoldScript opens the script of a job that was staged; nil where it is whole already.
+func (a Area) HoldScript(job *protocol.Job) (_ *Script, err error) {
+	if job.Script == nil || job.Script.Early == "" {
+		return nil, nil
 	}
-	// By offset: the launcher's descriptor is at the end of the file.
-	_, err = io.Copy(f, io.NewSectionReader(from, 0, math.MaxInt64))
-	return errors.Join(err, f.Chmod(s.Mode&0o555|0o444), f.Close())
+	layer := a.tree()
+	if job.Base != nil {
+		layer = filepath.Join(layer, madeLayer)
+	}
+	s := &Script{}
+	if s.early, err = openIn(layer, job.Script.Early, os.O_RDONLY); err == nil {
+		s.file, err = openIn(layer, job.Script.Path, os.O_WRONLY)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Write makes the script whole.
+func (s *Script) Write() error {
+	if s == nil {
+		return nil
+	}
+	_, err := io.Copy(s.file, s.early)
+	return err
+}
+
+// Close ends the use of the script.
+func (s *Script) Close() {
+	if s != nil {
+		protocol.Discard([]*os.File{s.early, s.file})
+	}
 }
