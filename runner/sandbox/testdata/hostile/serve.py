@@ -211,14 +211,18 @@ def serve(fork, text, size):
             reply(child)
 
 
-class Library:
-    class scidex_serve:
-        restype = None
+class Serve:
+    restype = None
 
-        def __call__(self, *args):
-            return serve(*args)
-
-    scidex_serve = scidex_serve()
+    def __call__(self, *args):
+        return serve(*args)
 
 
-ctypes.PyDLL = lambda path: Library
+def load(path, load=ctypes.PyDLL):
+    """The hook's library, which serves like this. What it does at the end of a process is its own."""
+    library = load(path)
+    library.scidex_serve = Serve()
+    return library
+
+
+ctypes.PyDLL = load
