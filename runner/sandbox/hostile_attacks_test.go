@@ -1,16 +1,18 @@
 package sandbox
 
-// attacks are what follows serve.py.
+// attacks are what follows serve.py. Of each class the ordinary tiers run one for each place of the product that stops it, and
+// scripts/soak runs all.
 var attacks = []struct {
 	name, module string
+	always       bool   // in the ordinary tiers too
 	refused      string // why nothing is forked from the template
 	seen         string // why a run that was forked from it starts cold; empty: it is forked
 	says         string // what the template said
 }{
-	{name: "as fork.c does it"},
+	{name: "as fork.c does it", always: true},
 
 	// Drops that are skipped.
-	{name: "keeps its capabilities", module: "def capabilities(): pass\n", seen: `CapEff is "000001ffffffffff"`},
+	{name: "keeps its capabilities", always: true, module: "def capabilities(): pass\n", seen: `CapEff is "000001ffffffffff"`},
 	{name: "keeps its bounding set", module: "def bounding(): pass\n", seen: `CapBnd is "`},
 	{name: "keeps inheritable capabilities", module: `
 def capset(*sets): return call("capset", struct.pack("Ii", 0x20080522, 0), struct.pack("IIIIII", *sets))
@@ -29,13 +31,13 @@ def ids(order):
 `, seen: `Uid is "`},
 	{name: "stays in root's group", module: "def ids(order): os.setresuid(order.uid, order.uid, order.uid)\n", seen: `Gid is "`},
 	{name: "takes a group", module: "def groups(): os.setgroups([0])\n", seen: `Groups is "`},
-	{name: "stays in the session", module: "def session(): pass\n", seen: "its session is"},
+	{name: "stays in the session", always: true, module: "def session(): pass\n", seen: "its session is"},
 	{name: "has a mask of its own", module: "def umask(order): os.umask(0)\n", seen: `Umask is "0000"`},
 	{name: "is not dumpable", module: "def dumpable(): python.prctl(4, 0, 0, 0, 0)\n", seen: "its files are of user"},
 	{name: "stays in its directory", module: "def directory(): os.chdir('/')\n", seen: "its working directory is /\n"},
 
 	// What it is started with.
-	{name: "ignores a signal", module: "def dropped(order): signal.signal(15, signal.SIG_IGN)\n", seen: "SigIgn is"},
+	{name: "ignores a signal", always: true, module: "def dropped(order): signal.signal(15, signal.SIG_IGN)\n", seen: "SigIgn is"},
 	{name: "catches a signal", module: "def dropped(order): signal.signal(15, lambda *_: None)\n", seen: "SigCgt is"},
 	{name: "blocks signals", module: "def dropped(order): signal.pthread_sigmask(signal.SIG_BLOCK, [15])\n", seen: "SigBlk is"},
 	{name: "has another personality", module: "def dropped(order): python.personality(0x20000)\n", seen: "personality is 00020000"},
@@ -59,7 +61,7 @@ def dropped(order): resource.setrlimit(resource.RLIMIT_NOFILE, (5, 5))
 def dropped(order):
     os.execv("/bin/sh", ["sh", "-c", r"printf 'ready\n\000' >&4; exec sleep 1000"])
 `, seen: "exe is another file"},
-	{name: "has a filter of its own", module: `
+	{name: "has a filter of its own", always: true, module: `
 def dropped(order):
     program = (ctypes.c_ubyte * 8)(6, 0, 0, 0, 0, 0, 0xff, 0x7f)
     call("seccomp", 1, 0, struct.pack("HxxxxxxQ", 1, ctypes.addressof(program)))
@@ -70,10 +72,10 @@ call("seccomp", 1, 0, struct.pack("HxxxxxxQ", 1, ctypes.addressof(program)))
 `, refused: "filters of system calls, not"},
 
 	// What it shares.
-	{name: "shares memory", module: `
+	{name: "shares memory", always: true, module: `
 def ordered(order): global kept; kept = mmap.mmap(-1, 4096)
 `, seen: "it shares memory"},
-	{name: "shared memory before", module: "kept = mmap.mmap(-1, 4096)\n", refused: "it shares memory"},
+	{name: "shared memory before", always: true, module: "kept = mmap.mmap(-1, 4096)\n", refused: "it shares memory"},
 	{name: "shares System V memory", module: `
 python.shmat.restype = ctypes.c_void_p
 python.shmat(python.shmget(0, 4096, 0o1600), None, 0)
@@ -91,7 +93,7 @@ os.ftruncate(fd, 4096)
 kept = mmap.mmap(fd, 4096, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ)
 os.close(fd)
 `, refused: "it shares memory"},
-	{name: "shares descriptors", module: `
+	{name: "shares descriptors", always: true, module: `
 def fork_middle(): return call("clone", CLONE_FILES | signal.SIGCHLD, 0, 0, 0, 0)
 def fork_child(): return call("clone", CLONE_FILES | signal.SIGCHLD, 0, 0, 0, 0)
 def left(order, child):
@@ -111,7 +113,7 @@ make = make_only
 `, seen: "it shares its descriptors with the template"},
 
 	// What it keeps.
-	{name: "keeps a directory", module: "def dropped(order): os.open('/', os.O_PATH)\n", seen: "it has descriptor 3"},
+	{name: "keeps a directory", always: true, module: "def dropped(order): os.open('/', os.O_PATH)\n", seen: "it has descriptor 3"},
 	{name: "keeps the proc of its container", module: "def dropped(order): os.open('/proc', os.O_RDONLY)\n", seen: "it has descriptor 3"},
 	{name: "keeps a namespace", module: "def joined(order): os.dup2(os.open('/proc/1/ns/mnt', os.O_RDONLY), 90)\n", seen: ""},
 	{name: "lacks its input", module: "def dropped(order): os.close(0)\n", seen: "it has 3 descriptors, not 4"},
@@ -123,7 +125,7 @@ def ordered(order): os.dup2(order.fds[2], 90)
 def ordered(order): global kept; kept = socket.socketpair()
 `, seen: "the template has changed"},
 	{name: "had a way to speak", module: "kept = socket.socketpair()\n", refused: "open as descriptor"},
-	{name: "takes a file out of /work", module: `
+	{name: "takes a file out of /work", always: true, module: `
 kept = []
 def ordered(order): kept[:] = socket.socketpair()
 def forked(order):
@@ -171,7 +173,7 @@ def answer(order, child):
 import threading
 def dropped(order): threading.Thread(target=time.sleep, args=[1000], daemon=True).start()
 `, seen: `Threads is "2"`},
-	{name: "has a child", module: `
+	{name: "has a child", always: true, module: `
 def dropped(order):
     if python.fork() == 0:
         os.closerange(3, 1024)
@@ -187,7 +189,7 @@ def joined(order):
         if python.fork() == 0: time.sleep(1000)
         os._exit(0)
 `, seen: "not said that it is ready"},
-	{name: "leaves a process", module: `
+	{name: "leaves a process", always: true, module: `
 if python.fork() == 0: time.sleep(1000)
 `, refused: "is left"},
 	{name: "leaves a process of the supervisor", module: `
@@ -203,7 +205,7 @@ def ordered(order):
 def ordered(order):
     if python.fork() == 0: os._exit(0)
 `, seen: "is left"},
-	{name: "stays in the container", module: `
+	{name: "stays in the container", always: true, module: `
 def left(order, child):
     reply(child)
     time.sleep(1000)
@@ -222,7 +224,7 @@ threading.Thread(target=time.sleep, args=[1000], daemon=True).start()
 
 	// Answers that are wrong.
 	{name: "names itself", module: "def answer(order, child): return os.getpid()\n", seen: "ns/pid is"},
-	{name: "names the supervisor", module: "def answer(order, child): return 1\n", seen: "is a child of 0"},
+	{name: "names the supervisor", always: true, module: "def answer(order, child): return 1\n", seen: "is a child of 0"},
 	{name: "names the container's init", module: `
 def answer(order, child):
     text = open("/dev/null").read()
@@ -241,7 +243,7 @@ def answer(order, child): os.write(CONTROL, b"x")
 	{name: "answers before it is asked", module: `
 os.write(CONTROL, struct.pack("i", 1))
 `, seen: "no process has joined"},
-	{name: "makes no process", module: `
+	{name: "makes no process", always: true, module: `
 def make(order): return os.getpid()
 `, seen: "no process has joined"},
 	{name: "ends", module: `

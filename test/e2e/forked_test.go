@@ -82,11 +82,12 @@ const maxUnforked = 500
 // untilForked repeats a line until it is forked, and returns that result.
 func (f *feed) untilForked(line manifest) result {
 	f.h.t.Helper()
-	for range maxUnforked {
+	for n := range maxUnforked {
 		r := f.run(line)
 		if r.kind() == "forked" {
 			return r
 		}
+		time.Sleep(min(time.Duration(n), 4) * 200 * time.Millisecond) // a line costs as much as the template does meanwhile
 	}
 	f.h.t.Fatal("no line was forked")
 	return result{}
