@@ -34,6 +34,16 @@ func mayFork(a spec.Analysis) bool {
 	return a.Script != "" && a.Project == "" && a.Warm != spec.None && a.Preload != spec.None && a.Limits != spec.LimitsOuter
 }
 
+// TemplateKind is the same for analyses that one template may serve, as far as their requests say; empty where none can. A script that only
+// its first line makes one of Python is not known here.
+func TemplateKind(a spec.Analysis) string {
+	command, err := spec.Interpreter(a.Script, "")
+	if err != nil || len(command) != 1 || preload.Python(command) == "" || !mayFork(a) {
+		return ""
+	}
+	return kindName("", a)
+}
+
 // likeTemplate reports whether the template of the run's supervisor is one for it.
 func (r *run) likeTemplate() bool {
 	want := r.task.Request.Template

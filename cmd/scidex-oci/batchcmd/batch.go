@@ -130,7 +130,7 @@ func (b *session) run(ctx context.Context) (err error) {
 	if survey.Bad > 0 {
 		return fmt.Errorf("batch: %s of %d cannot be run, see above; nothing was started", screen.Count(survey.Bad, "line"), survey.Lines)
 	}
-	machine := capacity.ReadCapacity()
+	machine := capacity.ReadCapacity().Without(survey.Template)
 	if b.options.jobs == 0 {
 		b.options.jobs = machine.Runs(survey.Memory, survey.CPUs)
 	}

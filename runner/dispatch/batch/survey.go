@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -17,12 +18,14 @@ type Survey struct {
 	Memory int64
 	CPUs   float64
 	Inputs int // most files and directories that a line shows
+	// Template is the largest memory limit of a template, in bytes; 0 where no two lines can be forked from one.
+	Template int64
 }
 
 // Look reads a source to its end and calls bad for each line that cannot be run: because of its Err, a duplicate id, or an
 // error of check; at adds the location to the last two. It keeps a digest of each line's id, 16 bytes.
 func Look(source Source, check func(Line) error, at func(number int, err error) error, bad func(Line)) (s Survey, err error) {
-	seen := map[[16]byte]int32{}
+	seen, kinds := map[[16]byte]int32{}, map[[16]byte]bool{}
 	for {
 		line, err := source.Next()
 		if errors.Is(err, io.EOF) {
@@ -43,7 +46,27 @@ func Look(source Source, check func(Line) error, at func(number int, err error) 
 		a := line.Analysis.WithDefaults()
 		s.Memory, s.CPUs = max(s.Memory, int64(a.Memory)), max(s.CPUs, a.CPUs)
 		s.Inputs = max(s.Inputs, inputs(a))
+		s.Template = max(s.Template, template(a, kinds))
 	}
+}
+
+// template is the memory limit of the template that an analysis has in common with one before; 0 where there is none.
+func template(a spec.Analysis, kinds map[[16]byte]bool) int64 {
+	kind := runner.TemplateKind(a)
+	if kind == "" {
+		return 0
+	}
+	if key := digest(kind); !kinds[key] {
+		kinds[key] = true
+		return 0
+	}
+	return int64(a.Memory)
+}
+
+// digest is half a SHA-256: a batch may have many lines.
+func digest(text string) [16]byte {
+	sum := sha256.Sum256([]byte(text))
+	return [16]byte(sum[:16])
 }
 
 // inputs is how many files and directories an analysis shows.
@@ -63,8 +86,7 @@ func repeated(line Line, seen map[[16]byte]int32) error {
 	if id == "" {
 		return nil
 	}
-	digest := sha256.Sum256([]byte(id))
-	key := [16]byte(digest[:16])
+	key := digest(id)
 	if first, twice := seen[key]; twice {
 		return fmt.Errorf("id %q is that of line %d already; give each line an id of its own", id, first)
 	}
