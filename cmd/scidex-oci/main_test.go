@@ -169,7 +169,7 @@ func TestWantsJSON(t *testing.T) {
 	}
 }
 
-// A run that is refused late has begun a supervisor, which is this very program.
+// A run that is refused late has started a supervisor, which is this very program.
 func TestMain(m *testing.M) {
 	runner.Reexec()
 	os.Exit(m.Run())

@@ -202,8 +202,8 @@ func TestBatchFromStandardInput(t *testing.T) {
 	}
 }
 
-// begunBatch starts a batch and is back when the runs have begun, each of which says "ready".
-func (h *harness) begunBatch(stdout io.Writer, ids []string, args ...string) *exec.Cmd {
+// runningBatch starts a batch and is back when the runs have started, each of which says "ready".
+func (h *harness) runningBatch(stdout io.Writer, ids []string, args ...string) *exec.Cmd {
 	h.t.Helper()
 	cmd := h.command(theHost.bin, append([]string{"batch"}, args...)...)
 	cmd.Stdout = stdout
@@ -294,7 +294,7 @@ func (h *harness) drainAgain(file, never string) {
 	})
 }
 
-// What stands ready when a batch is drained has begun nothing: it is canceled, and --resume runs it. What comes after it
+// What stands ready when a batch is drained has started nothing: it is canceled, and --resume runs it. What comes after it
 // was not started.
 func TestBatchDrainsWhatIsReady(t *testing.T) {
 	h := newHarness(t)
@@ -323,7 +323,7 @@ func TestBatchDrainsWhatIsReady(t *testing.T) {
 	}
 	h.expectStates(map[string]result{one: got[one], ready: got[ready]}, map[string]string{one: "canceled@1", ready: "canceled@1"})
 	if r := got[ready]; r.StartedAt != nil || r.Reason != "stopped" || len(r.Outputs) > 0 || !strings.Contains(r.Message, "before anything was run") {
-		t.Errorf("it had not begun: %+v", r)
+		t.Errorf("it had not started: %+v", r)
 	}
 	file = h.lines(sh(ready, "touch began"), sh(never, "true"))
 	resumed, _ := h.batch(0, "--resume", file)
@@ -337,7 +337,7 @@ func TestBatchIsEndedBySecondSignal(t *testing.T) {
 	id := h.id("stubborn")
 	file := h.lines(sh(id, `trap 'echo asked >&2' TERM; echo ready; while :; do sleep 0.05; done`))
 	var stdout strings.Builder
-	cmd := h.begunBatch(&stdout, flags(id), "--grace=1h", file)
+	cmd := h.runningBatch(&stdout, flags(id), "--grace=1h", file)
 	h.tell(cmd, unix.SIGTERM)
 	until(t, hangTimeout, "it is asked to end", func() bool { return strings.Contains(h.do("logs", "--stderr", id).stderr, "asked") })
 	h.tell(cmd, unix.SIGTERM)
@@ -356,7 +356,7 @@ func TestBatchResumesAfterItWasKilled(t *testing.T) {
 		lines = append(lines, sh(id, once).and("inputs", flags(end.input())))
 	}
 	file := h.lines(lines...)
-	cmd := h.begunBatch(io.Discard, ids, "--jobs=2", file)
+	cmd := h.runningBatch(io.Discard, ids, "--jobs=2", file)
 	h.tell(cmd, unix.SIGKILL)
 	h.ended(cmd, -1)
 	end.raise()
@@ -385,7 +385,7 @@ func TestBatchResumesBeforeTheCommit(t *testing.T) {
 		lines = append(lines, sh(id, "echo ready; "+awaited+"; echo "+id+" >own; exit "+code).and("inputs", flags(end.input())))
 	}
 	file := h.lines(lines...)
-	cmd := h.begunBatch(io.Discard, flags(good, bad), "--jobs=2", file)
+	cmd := h.runningBatch(io.Discard, flags(good, bad), "--jobs=2", file)
 	release := h.lockCatalog()
 	end.raise()
 	until(t, hangTimeout, "both outputs and the log are published", func() bool { return len(matches(h.blobPath("*"))) >= 3 })

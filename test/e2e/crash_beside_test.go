@@ -95,7 +95,7 @@ func (c *collecting) count() int {
 	return c.laps
 }
 
-// lap waits until each loop has begun and ended a gc.
+// lap waits until each loop has started and ended a gc.
 func (c *collecting) lap(t *testing.T) {
 	t.Helper()
 	enough := c.count() + 10

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// detach starts a detached run and is back when its analysis has begun. A launcher that holds one of the pipes of
+// detach starts a detached run and is back when its analysis has started. A launcher that holds one of the pipes of
 // this command keeps it from coming back.
 func (h *harness) detach(id string, args ...string) {
 	h.t.Helper()
@@ -70,17 +70,17 @@ func (w watched) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
-// begun is a command that is under way beside others.
-type begun struct {
+// background is a command that is under way beside others.
+type background struct {
 	h              *harness
 	cmd            *exec.Cmd
 	stdout, stderr bytes.Buffer
 	done           chan struct{}
 }
 
-func (h *harness) begin(args ...string) *begun {
+func (h *harness) begin(args ...string) *background {
 	h.t.Helper()
-	b := &begun{h: h, cmd: h.command(theHost.bin, args...), done: make(chan struct{})}
+	b := &background{h: h, cmd: h.command(theHost.bin, args...), done: make(chan struct{})}
 	b.cmd.Stdout, b.cmd.Stderr = &b.stdout, &b.stderr
 	if err := b.cmd.Start(); err != nil {
 		h.t.Fatal(err)
@@ -90,7 +90,7 @@ func (h *harness) begin(args ...string) *begun {
 }
 
 // end waits for the end and returns it.
-func (b *begun) end() outcome {
+func (b *background) end() outcome {
 	<-b.done
 	return outcome{b.cmd.ProcessState.ExitCode(), b.stdout.String(), b.stderr.String()}
 }
@@ -136,7 +136,7 @@ func TestDetached(t *testing.T) {
 		fmt.Fprintln(&want, i+1)
 	}
 	after := h.begin("logs", "-f", id)
-	for name, b := range map[string]*begun{"early": early, "late": late, "after": after} {
+	for name, b := range map[string]*background{"early": early, "late": late, "after": after} {
 		out := b.end()
 		if out.code != 0 || out.stdout != want.String() || out.stderr != "first\nsecond\n" {
 			t.Errorf("%s: exit code %d, %d bytes of %d, stderr %q", name, out.code, len(out.stdout), want.Len(), out.stderr)
@@ -281,7 +281,7 @@ func TestDetachedKilled(t *testing.T) {
 	launcher := h.launcher(id)
 	all := familyOf(t, launcher.pid)
 	launcher.kill(t)
-	for name, b := range map[string]*begun{"logs -f": follower, "show --wait": waiting} {
+	for name, b := range map[string]*background{"logs -f": follower, "show --wait": waiting} {
 		out := b.end()
 		if out.code != 125 {
 			t.Errorf("%s: %+v", name, out)

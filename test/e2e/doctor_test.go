@@ -466,7 +466,7 @@ func TestDoctorKilled(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			until(t, hangTimeout, "doctor's run has begun", func() bool { return len(matches(filepath.Join(h.root, "doctor-*", "runs", "*"))) > 0 })
+			until(t, hangTimeout, "doctor's run has started", func() bool { return len(matches(filepath.Join(h.root, "doctor-*", "runs", "*"))) > 0 })
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait() // killed
 			if len(matches(filepath.Join(h.root, "doctor-*"))) == 0 {

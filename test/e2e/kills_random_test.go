@@ -39,7 +39,7 @@ var phases = []string{"set-up", "running", "harvest", "commit", "after the commi
 const killedFiles = 300
 
 // computesAndWrites begins, computes, and writes as many files as its second argument says, with the first in each.
-const computesAndWrites = `echo begun; i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done
+const computesAndWrites = `echo started; i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done
 i=0; while [ $i -lt $1 ]; do echo "$0 $i" >f$i; i=$((i+1)); done`
 
 // TestKilledAtRandom kills launcher, supervisor and both at random moments of runs, from the start to the end.
@@ -207,7 +207,7 @@ func (k *casualty) strangers() []string {
 // examine says what must hold after a kill: before gc, after it, and for the next run of the id.
 func (k *casualty) examine() {
 	t := k.harness.t
-	begun := k.begun()
+	begun := k.announced()
 	told, spoke := k.told()
 	before, written := k.find()
 	k.ended = k.ended || k.harness.analysisEnded(k.id)
@@ -227,11 +227,11 @@ func (k *casualty) examine() {
 	k.again(after, there)
 }
 
-// begun reports whether the analysis had announced itself.
-func (k *casualty) begun() bool {
+// announced reports whether the analysis had announced itself.
+func (k *casualty) announced() bool {
 	found := false
 	for line := range k.launch.lines {
-		found = found || line == "begun"
+		found = found || line == "started"
 	}
 	return found
 }

@@ -139,7 +139,7 @@ func (k *readyKill) kill(all []watched) {
 	k.tell(k.cmd, unix.SIGCONT)
 }
 
-// expectStarts checks that the killed attempt had not begun before its turn, and how the next one was started.
+// expectStarts checks that the killed attempt had not started before its turn, and how the next one was started.
 func (k *readyKill) expectStarts(killed, next result) {
 	k.t.Helper()
 	if early := k.phase == "importing" || k.phase == "at the gate"; early && killed.StartedAt != nil {

@@ -279,7 +279,7 @@ func TestQueueCancelAndDrain(t *testing.T) {
 	runs := h.submit("runs", "sleep 1000")
 	w := h.worker("--jobs", "2", "--drain", "3s")
 	h.comes(db, runs, "running")
-	until(t, hangTimeout, "it has begun", func() bool { return len(processesOf(h.run)) > 0 })
+	until(t, hangTimeout, "it has started", func() bool { return len(processesOf(h.run)) > 0 })
 	h.mustRun("queue", "cancel", runs)
 	h.comes(db, runs, "canceled")
 	if got := jobs(t, db, runs) + " " + h.attempts(db, runs); got != "completed canceled" {
@@ -419,7 +419,7 @@ func TestQueueRescue(t *testing.T) {
 	turn, ends := h.write("turn", "1", 0o644), []flag{h.flag(), h.flag()}
 	inputs := flags("--timeout", "10m", "--grace", "1s", "--input", turn+":/inputs/turn",
 		"--input", ends[0].path+":/inputs/end1", "--input", ends[1].path+":/inputs/end2")
-	// An attempt ends with the flag of the turn in which it has begun.
+	// An attempt ends with the flag of the turn in which it has started.
 	waits := `n=$(cat /inputs/turn); exec sh -c "until [ -s /inputs/end$n ]; do sleep 0.05; done; echo \$SCIDEX_ANALYSIS_ID >out" $SCIDEX_ANALYSIS_ID-waits`
 	dies, silent := h.submit("dies", "echo begun >begun; "+waits, inputs...), h.submit("silent", waits, inputs...)
 	flags := flags("--jobs", "1", "--rescue-after", "10s", "--total-memory", "4GiB")
@@ -507,7 +507,7 @@ func TestQueueRescueBeside(t *testing.T) {
 }
 
 // A worker that is killed and started again on the same host and root has what it had before in the queue at once, though
-// its analyses may run for half an hour. What was canceled meanwhile is not begun again.
+// its analyses may run for half an hour. What was canceled meanwhile is not started again.
 func TestQueueRestart(t *testing.T) {
 	h, db := inQueue(t)
 	end := h.flag()
@@ -521,8 +521,8 @@ func TestQueueRestart(t *testing.T) {
 	h.mustRefuse([]string{"queue", "rescue", "nobody/1/x"}, "nobody/1/x")
 	started := time.Now()
 	again := w.again("--jobs", "2", "--total-memory", "4GiB", "--total-cpus", "2")
-	until(t, hangTimeout, "its analysis is begun again", func() bool { return h.attempts(db, dies) == "lost running" })
-	t.Logf("begun again %v after the start of the worker", time.Since(started))
+	until(t, hangTimeout, "its analysis is started again", func() bool { return h.attempts(db, dies) == "lost running" })
+	t.Logf("started again %v after the start of the worker", time.Since(started))
 	until(t, hangTimeout, "what was canceled is through", func() bool { return jobs(t, db, canceled) == "completed" })
 	if got := h.attempts(db, canceled); got != "lost" {
 		t.Errorf("what was canceled has the attempts %q", got)

@@ -317,7 +317,7 @@ func TestS3Killed(t *testing.T) {
 	h.mustRun("catalog", "check", "--digests")
 }
 
-// What is wrong with the bucket is said before anything is begun, without a secret.
+// What is wrong with the bucket is said before anything is started, without a secret.
 func TestS3Refused(t *testing.T) {
 	h, b := inS3(t)
 	const canary = "s3cr3t-canary"

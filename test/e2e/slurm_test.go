@@ -240,7 +240,7 @@ func TestSlurm(t *testing.T) {
 	}
 }
 
-// launcherOf is the process of a task whose run has begun: its root has the run's state file.
+// launcherOf is the process of a task whose run has started: its root has the run's state file.
 func launcherOf(t *testing.T, id, tmp string) int {
 	t.Helper()
 	return processWhere(t, func(line []string) bool {

@@ -311,8 +311,8 @@ func (h *harness) heldUp(done string, begun func(files int) bool) bool {
 	return true
 }
 
-// holdSupervisor stops the supervisor of a command as soon as it has one that has begun.
-func (b *begun) holdSupervisor(begun func() bool) (held []string) {
+// holdSupervisor stops the supervisor of a command as soon as it has one that has started.
+func (b *background) holdSupervisor(begun func() bool) (held []string) {
 	for len(held) == 0 {
 		select {
 		case <-b.done:

@@ -266,7 +266,7 @@ func TestPartsThatAreNotPutTogether(t *testing.T) {
 	}
 }
 
-// Uploads that were begun before, and records of killed removals, go; the others stay.
+// Uploads that were started before, and records of killed removals, go; the others stay.
 func TestCleanUploads(t *testing.T) {
 	b := openBucket(t, "s3://"+newBucket(t)+"/below")
 	for _, name := range []string{"a", "b"} {

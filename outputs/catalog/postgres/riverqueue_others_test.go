@@ -60,7 +60,7 @@ func TestQueueLoser(t *testing.T) {
 			}
 			if tries {
 				if err := loser.claim.Begin(loser.ctx, row); !errors.Is(err, catalog.ErrExists) {
-					t.Errorf("it has begun too: %v", err)
+					t.Errorf("it has started too: %v", err)
 				}
 			}
 			if err := over(loser.ctx, loser.claim, row, catalog.Error, queue.Requeue); !errors.Is(err, catalog.ErrEnded) {

@@ -806,10 +806,10 @@ func TestQueueGarbage(t *testing.T) {
 	}
 }
 
-// What a dead worker had is another's at once, also what it had not begun; what was canceled meanwhile ends, and is not.
+// What a dead worker had is another's at once, also what it had not started; what was canceled meanwhile ends, and is not.
 func TestQueueRescued(t *testing.T) {
 	q := newQueued(t)
-	ids := []string{"begun", "taken", "canceled"}
+	ids := []string{"started", "taken", "canceled"}
 	for _, id := range ids {
 		q.submit(id)
 	}
@@ -822,7 +822,7 @@ func TestQueueRescued(t *testing.T) {
 		}
 		return <-die
 	})
-	q.want("begun", queue.Running, catalog.Running)
+	q.want("started", queue.Running, catalog.Running)
 	q.want("taken", queue.Running, catalog.Queued)
 	again := make(chan string, len(ids))
 	q.work(func(ctx context.Context, c queue.Claim) error {
@@ -833,7 +833,7 @@ func TestQueueRescued(t *testing.T) {
 		again <- run.ID
 		return errors.Join(err, over(ctx, c, run, catalog.Complete, queue.Finish))
 	}, "other")
-	e, err := q.Get(t.Context(), "begun")
+	e, err := q.Get(t.Context(), "started")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -850,9 +850,9 @@ func TestQueueRescued(t *testing.T) {
 		t.Errorf("rescued %d, want 3: %v", n, err)
 	}
 	q.want("taken", queue.Ended, catalog.Complete)
-	q.want("begun", queue.Ended, catalog.Lost, catalog.Complete)
+	q.want("started", queue.Ended, catalog.Lost, catalog.Complete)
 	q.want("canceled", queue.Ended, catalog.Canceled)
-	if e, err := q.Get(t.Context(), "begun"); err != nil || e.Tries != 2 || len(e.Errors) != 1 || !strings.Contains(e.Errors[0], "is dead") {
+	if e, err := q.Get(t.Context(), "started"); err != nil || e.Tries != 2 || len(e.Errors) != 1 || !strings.Contains(e.Errors[0], "is dead") {
 		t.Errorf("%+v, %v", e, err)
 	}
 	close(die)

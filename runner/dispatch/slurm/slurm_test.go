@@ -131,9 +131,9 @@ func TestVerdict(t *testing.T) {
 		{"killed", Ending{Status: Status{State: "FAILED"}, Began: began}, "lost supervisor_lost 125"},
 		{"no program there", Ending{Status: Status{State: "FAILED"}, Logged: true}, "error sandbox 125"},
 		{"did not boot", Ending{Status: Status{State: "BOOT_FAIL"}}, "error sandbox 125"},
-		{"forgotten, it had begun", Ending{Began: began, Logged: true}, "lost supervisor_lost 125"},
-		{"forgotten, its script had begun", Ending{Logged: true}, "error sandbox 125"},
-		{"forgotten, it had not begun", Ending{}, "canceled stopped 143"},
+		{"forgotten, it had started", Ending{Began: began, Logged: true}, "lost supervisor_lost 125"},
+		{"forgotten, its script had started", Ending{Logged: true}, "error sandbox 125"},
+		{"forgotten, it had not started", Ending{}, "canceled stopped 143"},
 	} {
 		tt.ending.Log = "/spool/logs/0_0.out"
 		run := tt.ending.Verdict(Line{ID: "a", Attempt: 2, Request: json.RawMessage(`{"command":["true"]}`)})

@@ -119,7 +119,7 @@ func TestNothingToWrite(t *testing.T) {
 	}
 }
 
-// TestBirth: a process has begun before it asks.
+// TestBirth: a process has started before it asks.
 func TestBirth(t *testing.T) {
 	if began, now := Birth(); began >= now || now > Now() {
 		t.Errorf("began at %d, now it is %d", began, now)

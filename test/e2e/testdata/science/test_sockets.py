@@ -74,7 +74,7 @@ class Sockets(unittest.TestCase):
             socket.getaddrinfo("example.org", 80)
 
     def test_timer_signals_do_not_disturb(self):
-        # A call that a signal interrupts is begun again, also where somebody else has a say in it.
+        # A call that a signal interrupts is started again, also where somebody else has a say in it.
         ticks = []
         before = signal.signal(signal.SIGALRM, lambda *_: ticks.append(1))
         self.addCleanup(signal.signal, signal.SIGALRM, before)
