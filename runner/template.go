@@ -80,7 +80,8 @@ func (r *run) templateKey() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// serveTemplate runs a template until stop says so or it ends by itself. ready is called when analyses can be forked from it.
+// serveTemplate runs a template until stop says so or it ends by itself. ready is called when analyses with a key can be forked from it,
+// or with an empty key when none can.
 func serveTemplate(ctx context.Context, host *phase.Host, req request.Request, pool *standby.Pool, ready func(key string)) error {
 	req.Analysis.ID = "template-" + strings.ToLower(rand.Text()[:12])
 	launched, err := pool.Begin(req.Analysis.Limits)
@@ -113,11 +114,11 @@ func (r *run) becomeTemplate(ctx context.Context, ready func(key string)) error 
 	p.Extra.Template, p.Extra.Ahead, p.Extra.Script = true, preload.TemplateVariables(p.Analysis.Preload), preload.Script
 	p.Tree.Files = slices.Concat(p.Tree.Files, files)
 	r.task.Serve = func(start result.Start) {
-		if start.Kind == result.StartReady {
-			ready(key)
-			return
+		if start.Kind != result.StartReady {
+			r.host.Log.Debug("nothing is forked from a template", "reason", start.Reason)
+			key = ""
 		}
-		r.host.Log.Debug("nothing is forked from a template", "reason", start.Reason)
+		ready(key)
 	}
 	return nil
 }

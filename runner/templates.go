@@ -46,12 +46,22 @@ type kind struct {
 
 // served is a template from its start until the last run is over that was forked from it.
 type served struct {
-	pool *standby.Pool
-	key  string // what it was made for; empty: it cannot be forked from yet, or any more
-	runs int
-	used time.Time
-	stop chan request.StopSignal
-	dead bool
+	pool    *standby.Pool
+	begin   func(limits string) (*standby.Standby, error) // of the pool
+	key     string                                        // what it was made for; empty: it cannot be forked from yet, or any more
+	settle  func()                                        // closes settled, once
+	settled chan struct{}                                 // closed when it can be forked from, or never will be
+	runs    int
+	used    time.Time
+	stop    chan request.StopSignal
+	dead    bool
+}
+
+func newServed() *served {
+	settled := make(chan struct{})
+	return &served{
+		stop: make(chan request.StopSignal, 1), used: time.Now(), settled: settled, settle: sync.OnceFunc(func() { close(settled) }),
+	}
 }
 
 // NewTemplates returns the templates for requests like this one. Close ends them.
@@ -61,29 +71,75 @@ func NewTemplates(host *phase.Host, like request.Request) *Templates {
 	return t
 }
 
-// Fork has a request forked from a template, where there is one for analyses of its kind in the group; else one may be made
-// for the next ones. done is called when the run is over.
+// Fork has a request forked from a template, where there is one for analyses of its kind in the group. The second analysis of a kind
+// has one made, and it and those after it wait for the first one. done is called when the run is over.
 func (t *Templates) Fork(ctx context.Context, group string, req *request.Request) (done func()) {
-	done = func() {}
 	if t == nil || !mayFork(req.Analysis) {
-		return done
+		return func() {}
 	}
+	s, first := t.forKind(ctx, group, req.Analysis)
+	if first {
+		req.Stop = s.await(ctx, req.Stop)
+	}
+	if s == nil || !t.use(s, req) {
+		return func() {}
+	}
+	return func() { t.leave(s) }
+}
+
+// forKind is the template for an analysis, which may be made now; nil: none. first says that it is the first one of its kind.
+func (t *Templates) forKind(ctx context.Context, group string, a spec.Analysis) (s *served, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := t.kindOf(group, req.Analysis)
+	k := t.kindOf(group, a)
 	k.seen++
-	if s := k.template; s != nil && s.key != "" {
-		if launched, err := s.pool.Begin(req.Analysis.Limits); err == nil {
-			req.Standby, req.Template = launched, s.key
-			s.runs++
-			s.used = time.Now()
-			return func() { t.leave(s) }
-		}
-	}
 	if k.wantsTemplate() && !t.closed && t.room() {
-		t.start(ctx, k, templateOf(req.Analysis))
+		t.start(ctx, k, templateOf(a))
 	}
-	return done
+	return k.template, k.template != nil && k.tries == 1
+}
+
+// await waits until analyses can be forked from a template, or never will be. A stop request ends the wait too: it comes first on the
+// channel that await returns in place of stop.
+func (s *served) await(ctx context.Context, stop <-chan request.StopSignal) <-chan request.StopSignal {
+	select {
+	case <-s.settled:
+	case <-ctx.Done():
+	case signal := <-stop:
+		return after(ctx, signal, stop)
+	}
+	return stop
+}
+
+// after returns a channel with a signal and those that follow, until ctx ends.
+func after(ctx context.Context, first request.StopSignal, rest <-chan request.StopSignal) <-chan request.StopSignal {
+	all := make(chan request.StopSignal, 2)
+	all <- first
+	go func() {
+		select {
+		case second := <-rest:
+			all <- second // a run heeds two
+		case <-ctx.Done():
+		}
+	}()
+	return all
+}
+
+// use has a request forked from a template, if that is possible now.
+func (t *Templates) use(s *served, req *request.Request) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s.key == "" {
+		return false
+	}
+	launched, err := s.begin(req.Analysis.Limits)
+	if err != nil {
+		return false
+	}
+	req.Standby, req.Template = launched, s.key
+	s.runs++
+	s.used = time.Now()
+	return true
 }
 
 // kindOf is the kind of an analysis.
@@ -136,7 +192,7 @@ func (s *served) end() {
 // start makes a template in the background.
 func (t *Templates) start(ctx context.Context, k *kind, a spec.Analysis) {
 	k.tries++
-	s := &served{stop: make(chan request.StopSignal, 1), used: time.Now()}
+	s := newServed()
 	k.template = s
 	req := t.like
 	req.Analysis, req.Stop = a, s.stop
@@ -147,6 +203,7 @@ func (t *Templates) start(ctx context.Context, k *kind, a spec.Analysis) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		k.template, s.key, s.dead = nil, "", true
+		s.settle()
 		s.close()
 	})
 }
@@ -156,14 +213,19 @@ func (t *Templates) run(ctx context.Context, s *served, req request.Request) (er
 	if s.pool, err = standby.NewPool(ctx, req.Analysis.Limits); err != nil {
 		return err
 	}
+	s.begin = s.pool.Begin
 	return serveTemplate(ctx, t.host, req, s.pool, func(key string) { t.ready(s, key) })
 }
 
-// ready lets analyses be forked from a template.
+// ready lets analyses be forked from a template; without a key it is of no use, and ended.
 func (t *Templates) ready(s *served, key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.key = key
+	s.settle()
+	if key == "" {
+		s.end()
+	}
 }
 
 // leave notes that a run is over that was forked from a template.

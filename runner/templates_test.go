@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -18,6 +19,7 @@ func idle(made *atomic.Int64) *Templates {
 	t := NewTemplates(&phase.Host{Log: slog.New(slog.NewTextHandler(io.Discard, nil))}, request.Request{})
 	t.serve = func(_ context.Context, s *served, req request.Request) error {
 		made.Add(1)
+		s.begin = func(string) (*standby.Standby, error) { return nil, nil }
 		t.ready(s, "key")
 		<-req.Stop
 		return nil
@@ -129,4 +131,48 @@ func TestTemplatesAreTriedAgain(t *testing.T) {
 	if made.Load() != mostTries {
 		t.Errorf("it was made %d times, want %d", made.Load(), mostTries)
 	}
+}
+
+// TestTemplatesAreAwaited: the second analysis of a kind, and the third, are forked, or go on without where none is ready. A stop ends
+// the wait, and is passed on with the next one.
+func TestTemplatesAreAwaited(t *testing.T) {
+	var made atomic.Int64
+	all, goOn := idle(&made), make(chan bool)
+	serve := all.serve
+	all.serve = func(ctx context.Context, s *served, req request.Request) error {
+		if <-goOn {
+			return serve(ctx, s, req)
+		}
+		all.ready(s, "")
+		<-req.Stop // it would stay for ever
+		return nil
+	}
+	for script, works := range map[string]bool{"a.py": true, "b.py": false} {
+		a := spec.Analysis{Script: script}
+		ask(t, all, "", a)
+		forked := make(chan string, 2)
+		for range cap(forked) {
+			go func() {
+				req := request.Request{Analysis: a}
+				defer all.Fork(t.Context(), "", &req)()
+				forked <- req.Template
+			}()
+		}
+		stop := make(chan request.StopSignal, 2)
+		stop <- request.StopSignal{Name: "SIGINT"}
+		stop <- request.StopSignal{Name: "SIGTERM"}
+		req := request.Request{Analysis: a, Stop: stop}
+		all.Fork(t.Context(), "", &req)()
+		if first, second := <-req.Stop, <-req.Stop; first.Name != "SIGINT" || second.Name != "SIGTERM" || req.Template != "" {
+			t.Errorf("%s: stopped by %q, then %q, forked by %q", script, first.Name, second.Name, req.Template)
+		}
+		goOn <- works
+		for range cap(forked) {
+			if key := <-forked; (key == "key") != works {
+				t.Errorf("%s: forked from %q", script, key)
+			}
+		}
+	}
+	close(goOn) // one that was asked late may have had another made
+	all.Close()
 }
