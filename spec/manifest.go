@@ -29,6 +29,15 @@ func ParseManifest(data []byte, name string) (Analysis, error) {
 // ParseLine parses one analysis from a line of JSON, as strictly as ParseManifest. Errors start with "name:number: ", and
 // come with the id alone, where the line has a valid one.
 func ParseLine(data []byte, name string, number int) (Analysis, error) {
+	a, err := ParseObject(data)
+	if err != nil {
+		err = fmt.Errorf("%s:%d: %w", name, number, err)
+	}
+	return a, err
+}
+
+// ParseObject parses a manifest that is one line of JSON. Of a refused one it returns the id, where that is valid.
+func ParseObject(data []byte) (Analysis, error) {
 	a, err := Analysis{}, jsonObject(data)
 	if err == nil {
 		a, err = parseManifest(data)
@@ -41,7 +50,7 @@ func ParseLine(data []byte, name string, number int) (Analysis, error) {
 	if errors.As(err, &at) {
 		text = at.text // its only line is the first
 	}
-	return Analysis{ID: lineID(data)}, fmt.Errorf("%s:%d: %s", name, number, text)
+	return Analysis{ID: lineID(data)}, errors.New(text)
 }
 
 // lineID is the id of a refused line, by which its result is known; "" where there is no valid one.

@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/newcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/queuecmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/servecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/slurmcmd"
 )
 
@@ -45,7 +46,7 @@ func newApp(p *command.Program) *cli.App {
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {}, // execute maps errors to exit codes
 		Commands: []*cli.Command{
-			newRunCommand(p), newcmd.New(p), batchcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), slurmcmd.New(p),
+			newRunCommand(p), newcmd.New(p), batchcmd.New(p), servecmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), slurmcmd.New(p),
 			newSpecCommand(p), newListCommand(p), newStatsCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
 			newOutputsCommand(p), newReportCommand(p), newUICommand(p), newCrateCommand(p), newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p),
 			newPinCommand(p), newUnpinCommand(p), imagecmd.New(p), catalogcmd.New(p), configcmd.New(p), newGCCommand(p), newDoctorCommand(p),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs"
@@ -108,7 +109,7 @@ type foundOutput struct {
 func (s search) print(w io.Writer, found catalog.FoundOutput) error {
 	o := result.NewOutput(found.Entry)
 	if s.asJSON {
-		return screen.WriteJSON(w, foundOutput{found.ID, found.Attempt, found.CreatedAt, moment(found.OutputsRemovedAt), o})
+		return screen.WriteJSON(w, foundOutput{found.ID, found.Attempt, found.CreatedAt, results.Moment(found.OutputsRemovedAt), o})
 	}
 	removed := ""
 	if !found.OutputsRemovedAt.IsZero() {

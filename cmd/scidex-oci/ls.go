@@ -11,10 +11,10 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
@@ -86,50 +86,13 @@ func (o listOptions) nothing() string {
 	return "scidex-oci: there are no runs yet; scidex-oci run --script FILE makes one"
 }
 
-// listed is a line of ls --json; the fields are those of a result.
-type listed struct {
-	ID            string            `json:"id"`
-	Attempt       int               `json:"attempt"`
-	State         catalog.State     `json:"state"`
-	Reason        string            `json:"reason"`
-	Message       string            `json:"message"`
-	ExitCode      int               `json:"exit_code"`
-	CreatedAt     *time.Time        `json:"created_at"`
-	StartedAt     *time.Time        `json:"started_at"`
-	FinishedAt    *time.Time        `json:"finished_at"`
-	Ran           string            `json:"ran"`
-	Usage         result.Usage      `json:"usage"`
-	OutputsTotal  int64             `json:"outputs_total"`
-	RejectedTotal int64             `json:"rejected_total"`
-	Labels        map[string]string `json:"labels"`
-
-	Pinned           bool       `json:"pinned"`
-	OutputsRemovedAt *time.Time `json:"outputs_removed_at,omitempty"`
-}
-
 func listJSON(w io.Writer, runs []catalog.Run) error {
 	for _, r := range runs {
-		line := listed{
-			ID: r.ID, Attempt: r.Attempt, State: r.State, Reason: r.Reason, Message: r.Message, ExitCode: r.ExitCode,
-			CreatedAt: moment(r.CreatedAt), StartedAt: moment(r.StartedAt), FinishedAt: moment(r.FinishedAt),
-			Ran: result.Ran(r.Request), Usage: stores.UsageOf(r), OutputsTotal: r.OutputsTotal, RejectedTotal: r.RejectedTotal, Labels: r.Labels,
-			Pinned: r.Pinned, OutputsRemovedAt: moment(r.OutputsRemovedAt),
-		}
-		if line.Labels == nil {
-			line.Labels = map[string]string{}
-		}
-		if err := screen.WriteJSON(w, line); err != nil {
+		if err := screen.WriteJSON(w, results.NewListed(r)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func moment(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }
 
 // listNames prints names that rm, show and others take for exactly these runs.

@@ -321,6 +321,7 @@ var reasonsOf = map[string][]string{
 	"error":    {"harvest", "commit", "export", "post_process", "sandbox", "request"},
 	"lost":     {"supervisor_lost"},
 	"running":  {""},
+	"queued":   {""},
 }
 
 // check returns what of a result contradicts itself or the documents.

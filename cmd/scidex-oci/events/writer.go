@@ -73,11 +73,7 @@ func (s *Writer) Put(e event.Event) error {
 
 func (s *Writer) drop(e event.Event) {
 	d := s.dropped[e.ID]
-	if e.Type == event.TypeLog {
-		d.Log++
-	} else {
-		d.Usage++
-	}
+	d.Count(e)
 	s.dropped[e.ID] = d
 }
 

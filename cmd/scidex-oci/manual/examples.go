@@ -17,6 +17,9 @@ func Examples() map[string][]Example {
 			{"scidex-oci batch --script fit.py --data measurements lines.jsonl", `runs fit.py once for each line, such as {"args": ["--alpha", "3"]}`},
 			{"scidex-oci batch --jobs 4 --resume lines.jsonl", `goes on with a batch whose lines have an "id", four runs at once`},
 		},
+		"serve": {
+			{"scidex-oci serve --stdio --memory 1GiB", "runs what its caller asks for by JSON-RPC, with another default for the memory limit; see docs/serve.md"},
+		},
 		"submit": {
 			{"scidex-oci --db postgres://me@db.example.org/scidex submit --data /shared/measurements --script /shared/fit.py", "puts an analysis into the queue, and prints its id"},
 			{"scidex-oci --db postgres://me@db.example.org/scidex submit --batch lines.jsonl", "does so for each line of a file"},

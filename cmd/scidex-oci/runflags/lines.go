@@ -92,6 +92,16 @@ func (l *Lines) At(number int, err error) error {
 	return fmt.Errorf("%s:%d: %w", l.Name, number, err)
 }
 
+// Parse reads one request, which is no line of a file, and lays it over the defaults.
+func (l *Lines) Parse(text []byte) (spec.Analysis, error) {
+	own, err := spec.ParseObject(text)
+	if err != nil {
+		return own, err
+	}
+	a, err := l.request(own)
+	return a, cmp.Or(err, a.Validate())
+}
+
 // request lays a line over the defaults. Its program replaces theirs; its arguments follow their script.
 func (l *Lines) request(own spec.Analysis) (spec.Analysis, error) {
 	under := l.Under
@@ -116,12 +126,17 @@ func (n WithIDs) Next() (batch.Line, error) {
 	if err != nil || line.Err != nil || line.Analysis.ID != "" {
 		return line, err
 	}
+	line.Analysis.ID, err = NewID()
+	return line, err
+}
+
+// NewID makes an id.
+func NewID() (string, error) {
 	var random [4]byte
 	if _, err := rand.Read(random[:]); err != nil {
-		return line, err
+		return "", err
 	}
-	line.Analysis.ID = spec.NewID(time.Now(), random)
-	return line, nil
+	return spec.NewID(time.Now(), random), nil
 }
 
 // Gather reads all lines and gives each an id. It calls bad for each bad line and each that check refuses, and returns their

@@ -2,7 +2,6 @@ package batch
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -73,36 +72,6 @@ func TestRunMakesReadyAhead(t *testing.T) {
 		if g.mostWith > jobs || g.mostAhead != most {
 			t.Errorf("of %d ms each, %d ran at once and %d were on their way, want %d and %d", wall, g.mostWith, g.mostAhead, jobs, most)
 		}
-	}
-}
-
-// TestTurns has three lines and two jobs: the third begins when one of the two before it has ended, and the order in which
-// they are ready is nothing.
-func TestTurns(t *testing.T) {
-	over, cancel := context.WithCancelCause(t.Context())
-	why := errors.New("why")
-	cancel(why)
-	all := turns{jobs: 2}
-	first, second, third, fourth := all.next(), all.next(), all.next(), all.next()
-	if err := third.wait(over); !errors.Is(err, why) {
-		t.Errorf("%v, want %v", err, why)
-	}
-	for _, line := range []*turn{second, first, first} {
-		if err := line.wait(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	second.end()
-	second.end() // changes nothing
-	if err := fourth.wait(over); !errors.Is(err, why) {
-		t.Errorf("it has overtaken the third: %v", err)
-	}
-	if err := third.wait(t.Context()); err != nil {
-		t.Error(err)
-	}
-	third.end()
-	if err := fourth.wait(t.Context()); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -130,7 +131,7 @@ func (b *Batch) Run(ctx context.Context, source Source, signals <-chan request.S
 	defer close(quit)
 	d := &dispatch{
 		Batch: b, ended: make(chan ending), vacated: make(chan *job), quit: quit, running: map[int]*job{},
-		turns: turns{jobs: max(b.Jobs, 1)}, short: capacity.Short(), brief: capacity.Brief(),
+		jobs: max(b.Jobs, 1), turns: turns.New(turns.Room{Jobs: max(b.Jobs, 1)}), short: capacity.Short(), brief: capacity.Brief(),
 	}
 	lines := feed(source, quit)
 	for {
@@ -187,7 +188,8 @@ type dispatch struct {
 	read     bool // there are no more lines
 	running  map[int]*job
 	vacant   int // of them, those that have vacated for the next
-	turns    turns
+	jobs     int // at once
+	turns    *turns.Turns
 	short    capacity.Streak
 	brief    capacity.Streak
 	vacated  chan *job
@@ -199,12 +201,9 @@ type dispatch struct {
 
 // job is a line that runs.
 type job struct {
-	line Line
-	stop chan request.StopSignal
-	// received are the stop requests received for this run, and ahead how many of them came before their signal.
-	received []int64
-	ahead    int
-	vacant   bool
+	*stops.Run
+	line   Line
+	vacant bool
 }
 
 type ending struct {
@@ -217,7 +216,7 @@ func (d *dispatch) closed() bool { return d.read || d.summary.Signal != nil || d
 
 // full reports whether a line has to wait for others.
 func (d *dispatch) full() bool {
-	jobs, ready := d.turns.jobs, d.ahead()
+	jobs, ready := d.jobs, d.ahead()
 	return len(d.running)-d.vacant >= jobs+ready || len(d.running) >= 2*jobs+ready
 }
 
@@ -229,13 +228,13 @@ func (d *dispatch) take(ctx context.Context, next item) {
 		}
 		return
 	}
-	j := &job{line: next.line, stop: make(chan request.StopSignal, 2)}
+	j := &job{line: next.line, Run: stops.NewRun(next.line.Analysis.ID)}
 	d.running[j.line.Number], d.summary.Last = j, j.line.Number
-	turn := d.turns.next()
+	turn := d.turns.Next(turns.Demand{})
 	if d.Overlap {
-		j.line.Admit = turn.wait
+		j.line.Admit = turn.Wait
 		j.line.Vacate = sync.OnceFunc(func() {
-			turn.end()
+			turn.End()
 			select {
 			case d.vacated <- j:
 			case <-d.quit:
@@ -243,8 +242,8 @@ func (d *dispatch) take(ctx context.Context, next item) {
 		})
 	}
 	go func() {
-		outcome := d.Work.Do(ctx, j.line, j.stop)
-		turn.end()
+		outcome := d.Work.Do(ctx, j.line, j.Stop)
+		turn.End()
 		if d.Ended != nil {
 			d.Ended(j.line, outcome)
 		}
@@ -280,7 +279,7 @@ func (d *dispatch) drain() {
 // heed passes a signal on: to the runs that were stopped one by one, or else to all. `stop` sends the signal to this
 // process, which a run shares with the others.
 func (d *dispatch) heed(s request.StopSignal) {
-	if d.Asked != nil && s.Name == "SIGTERM" && d.address(s) {
+	if d.Asked != nil && s.Name == "SIGTERM" && stops.Address(d.runs(), d.Asked, s) {
 		return
 	}
 	if d.summary.Signal == nil {
@@ -291,46 +290,15 @@ func (d *dispatch) heed(s request.StopSignal) {
 		d.Abandon(s)
 	}
 	for _, j := range d.running {
-		send(j.stop, s)
+		j.Send(s)
 	}
 }
 
-// address passes a signal on to the runs with a new stop request, and reports whether it was for them. Where there are
-// several, the signals of the others are still to come. Any other signal is for the batch, also while a run that was asked
-// to stop goes on.
-func (d *dispatch) address(s request.StopSignal) bool {
-	first := true
+// runs are those that run.
+func (d *dispatch) runs() []*stops.Run {
+	var all []*stops.Run
 	for _, j := range d.running {
-		for _, who := range d.Asked(j.line.Analysis.ID) {
-			if slices.Contains(j.received, who) {
-				continue
-			}
-			j.received = append(j.received, who)
-			send(j.stop, s)
-			if !first {
-				j.ahead++
-			}
-			first = false
-		}
+		all = append(all, j.Run)
 	}
-	return !first || d.answered()
-}
-
-// answered reports whether a signal belongs to a stop request before it.
-func (d *dispatch) answered() bool {
-	for _, j := range d.running {
-		if j.ahead > 0 {
-			j.ahead--
-			return true
-		}
-	}
-	return false
-}
-
-// send drops what is more than a run acts on.
-func send(stop chan<- request.StopSignal, s request.StopSignal) {
-	select {
-	case stop <- s:
-	default:
-	}
+	return all
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -299,13 +300,13 @@ func TestHeedTellsStopsApart(t *testing.T) {
 			d := &dispatch{running: map[int]*job{}, Batch: &Batch{Asked: func(id string) []int64 { return test.signals[round][id] }}}
 			for n := range test.want {
 				line := Line{Number: n + 1, Analysis: spec.Analysis{ID: fmt.Sprint(n + 1)}}
-				d.running[line.Number] = &job{line: line, stop: make(chan request.StopSignal, 2)}
+				d.running[line.Number] = &job{line: line, Run: stops.NewRun(line.Analysis.ID)}
 			}
 			for round = range test.signals {
 				d.heed(term)
 			}
 			for n, want := range test.want {
-				if got := len(d.running[n+1].stop); got != want {
+				if got := len(d.running[n+1].Stop); got != want {
 					t.Errorf("run %d was told %d times, want %d", n+1, got, want)
 				}
 			}
@@ -321,7 +322,7 @@ func TestHeedForgetsWithTheRun(t *testing.T) {
 	d := &dispatch{running: map[int]*job{}, Batch: &Batch{Asked: func(id string) []int64 { return map[string][]int64{"1": {7, 8}}[id] }}}
 	for n := range 2 {
 		line := Line{Number: n + 1, Analysis: spec.Analysis{ID: fmt.Sprint(n + 1)}}
-		d.running[n+1] = &job{line: line, stop: make(chan request.StopSignal, 2)}
+		d.running[n+1] = &job{line: line, Run: stops.NewRun(line.Analysis.ID)}
 	}
 	d.heed(term)
 	d.finish(ending{job: d.running[1]})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
@@ -59,7 +60,7 @@ func relay(stop <-chan request.StopSignal) (passed <-chan request.StopSignal, as
 			select {
 			case s := <-stop:
 				ask()
-				send(to, s)
+				stops.Send(to, s)
 			case <-over:
 				return
 			}

@@ -44,6 +44,15 @@ type Dropped struct {
 	Usage int64 `json:"usage"`
 }
 
+// Count adds an event that was left out.
+func (d *Dropped) Count(e Event) {
+	if e.Type == TypeLog {
+		d.Log++
+	} else {
+		d.Usage++
+	}
+}
+
 // New makes a current event.
 func New(t Type, id string, data any) Event {
 	return Event{V: version, Type: t, ID: id, Time: time.Now().UTC().Truncate(time.Millisecond), Data: data}

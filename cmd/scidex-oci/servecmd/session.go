@@ -1,0 +1,180 @@
+package servecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
+	"github.com/scidex-ai/scidex-oci/runner/host/room"
+	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
+)
+
+const (
+	// mostAtOnce bounds the analyses at once where nothing else does.
+	mostAtOnce = 256
+	// inputsEach is how many inputs a request is expected to have, for the bound on open files.
+	inputsEach = 8
+	// readsAtOnce bounds what list, show and others hold in memory.
+	readsAtOnce = 4
+)
+
+// session is one engine from the command line to its end.
+type session struct {
+	program   *command.Program
+	request   runflags.Request
+	lines     *runflags.Lines // parses requests
+	stores    *stores.Stores
+	pool      *standby.Pool
+	templates *runner.Templates
+	suspended batch.SuspendGroup
+	engine    *engine.Engine
+	named     plan.Named
+	reads     chan struct{} // a place for each that reads the catalog
+}
+
+// newSession opens all that runs need.
+func newSession(c *cli.Context, p *command.Program, o *serveOptions) (s *session, err error) {
+	s = &session{program: p, reads: make(chan struct{}, readsAtOnce)}
+	k := runflags.NewParser(p, c, o.run)
+	if s.request, err = k.Options(); err != nil {
+		return nil, err
+	}
+	if s.lines, err = runflags.OpenLines(k, "-"); err != nil {
+		return nil, err
+	}
+	how, err := s.fit(o.jobs)
+	if err != nil {
+		return nil, err
+	}
+	if s.pool, err = standby.NewPool(c.Context, s.lines.Under.Limits); err != nil {
+		return nil, err
+	}
+	if err := s.open(c.Context, how); err != nil {
+		s.pool.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// open opens the stores and makes the engine.
+func (s *session) open(ctx context.Context, how engine.Options) (err error) {
+	if s.stores, err = s.program.OpenStores(ctx, s.program.Stderr); err != nil {
+		return err
+	}
+	recovery.CommitOutcomes(ctx, s.stores.Host)
+	recovery.Tidy(ctx, s.stores.Host)
+	s.named = plan.Named{Root: s.stores.Host.Root, Overwrite: s.request.Overwrite}
+	s.templates = runner.NewTemplates(s.stores.Host, request.Request{AnyRoot: s.request.AnyRoot, NoAudit: s.request.NoAudit})
+	how.Do = s.do
+	how.Asked = func(id string) []int64 { return watch.AskedToStop(s.stores.Host, id) }
+	how.Version = s.program.Build.Version
+	s.engine = engine.New(ctx, how)
+	return nil
+}
+
+// close ends what open and newSession have started.
+func (s *session) close(err error) error {
+	s.templates.Close()
+	s.pool.Close()
+	return errors.Join(err, s.stores.Close())
+}
+
+// fit is how many analyses run at once, by the machine and by the limits of this process.
+func (s *session) fit(jobs int) (engine.Options, error) {
+	under := s.lines.Under.WithDefaults()
+	machine := capacity.ReadCapacity()
+	o := engine.Options{Overlap: s.request.Hook == nil, Room: turns.Room{Memory: machine.Memory, CPUs: machine.CPUs}}
+	o.Jobs = machine.Runs(int64(under.Memory), under.CPUs)
+	if jobs > 0 {
+		o.Room, o.Jobs = turns.Room{}, jobs
+	}
+	o.Idle = machine.Idle(o.Jobs, int64(under.Memory), under.CPUs)
+	asked := mostAtOnce
+	if jobs > 0 {
+		asked = jobs
+	}
+	fits, short, err := capacity.Fit(asked, room.Demand{Lines: batch.Overlapping, Inputs: inputsEach})
+	if err == nil && fits == 0 {
+		err = fmt.Errorf("serve: there is no room for even one run: %s", short)
+	}
+	o.Room.Jobs, o.Jobs = fits, min(o.Jobs, fits)
+	return o, err
+}
+
+// do runs an analysis as a line of a batch.
+func (s *session) do(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, events batch.Events) batch.Outcome {
+	runs := batch.Runs{
+		Host: s.stores.Host, Pool: s.pool, Templates: s.templates, Version: s.program.Build.Version,
+		AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit, Caller: s.lines.Caller(),
+		Suspended: &s.suspended, At: plain, Events: events,
+		Started: func(batch.Line) {}, Used: func(batch.Line, string, event.Usage) {},
+	}
+	if s.request.Hook != nil {
+		runs.Hook = s.hook
+	}
+	return runs.Do(ctx, line, stop)
+}
+
+// plain is the error of a request, which is no line of a file.
+func plain(_ int, err error) error {
+	var used *request.UsedError
+	if errors.As(err, &used) {
+		return fmt.Errorf("id %s was used before and is %s; choose another id", used.ID, used.State)
+	}
+	return err
+}
+
+// hook is the post-process command of a run. What it writes goes to standard error.
+func (s *session) hook(batch.Line) (hook *request.Hook, done func()) {
+	own := *s.request.Hook
+	own.Output = s.program.Stderr
+	return &own, func() {}
+}
+
+// handleSignals drains with the first signal, stops all runs with the second and ends the process with the third. drained is
+// called when the last run has ended.
+func (s *session) handleSignals(drained func()) (done func()) {
+	signals, unnotify := command.StopSignals()
+	unsuspend := command.HandleSuspend(&s.suspended)
+	go func() {
+		for received := 0; ; {
+			signal := <-signals
+			if s.engine.Signal(signal) {
+				continue
+			}
+			switch received++; received {
+			case 1:
+				s.stores.Host.Log.Info("no new runs are taken", "signal", signal.Name)
+				s.engine.Drain()
+				go func() {
+					s.engine.Wait()
+					drained()
+				}()
+			case 2:
+				s.engine.Stop(signal)
+			default:
+				os.Exit(signal.ExitCode)
+			}
+		}
+	}()
+	return func() {
+		unsuspend()
+		unnotify()
+	}
+}

@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Why requests and runs are stopped.
+var (
+	hangup   = request.StopSignal{ExitCode: 129, Name: "the end of its caller"}
+	canceled = request.StopSignal{ExitCode: 143, Name: "a cancel of its request"}
+	drained  = request.StopSignal{ExitCode: 143, Name: "the end of the engine"}
+	stopped  = request.StopSignal{ExitCode: 143, Name: "scidex-oci stop"}
+)
+
+// Caller asks for runs. Close it.
+type Caller struct {
+	engine *Engine
+	queue  []*Job // that wait
+	jobs   int    // that have not ended
+	closed bool
+}
+
+// NewCaller adds a caller.
+func (e *Engine) NewCaller() *Caller {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := &Caller{engine: e}
+	e.callers = append(e.callers, c)
+	return c
+}
+
+// Job is a request that has been taken.
+type Job struct {
+	caller   *Caller
+	line     batch.Line
+	events   batch.Events // nil: none
+	detached bool
+	run      *stops.Run
+	started  bool
+	vacant   bool
+	done     chan struct{}
+	outcome  batch.Outcome // after done
+}
+
+// Submit queues an analysis, which has an id. Its events go to events, if not nil. A detached one goes on without its caller.
+func (c *Caller) Submit(a spec.Analysis, events batch.Events, detached bool) (*Job, error) {
+	e := c.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.draining {
+		return nil, ErrDraining
+	}
+	if _, used := e.jobs[a.ID]; used {
+		return nil, ErrInUse
+	}
+	if c.jobs >= maxQueued {
+		return nil, ErrTooMany
+	}
+	e.number++
+	j := &Job{
+		caller: c, line: batch.Line{Number: e.number, Analysis: a}, events: events, detached: detached,
+		run: stops.NewRun(a.ID), done: make(chan struct{}),
+	}
+	c.jobs++
+	e.jobs[a.ID] = j
+	delete(e.refused.by, a.ID)
+	c.queue = append(c.queue, j)
+	e.pump()
+	return j, nil
+}
+
+// Close cancels what waits and stops what runs of a caller that has gone, except for detached ones.
+func (c *Caller) Close() {
+	e := c.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c.cancelQueued(hangup, func(j *Job) bool { return !j.detached })
+	for _, j := range e.jobs {
+		if j.caller == c && j.started && !j.detached {
+			j.run.Send(hangup)
+		}
+	}
+	c.closed = true
+	e.callers = slices.DeleteFunc(e.callers, func(other *Caller) bool { return other.left() })
+}
+
+// left reports whether a caller has gone and none of its requests waits.
+func (c *Caller) left() bool { return c.closed && len(c.queue) == 0 }
+
+// cancelQueued cancels those that wait and are chosen.
+func (c *Caller) cancelQueued(why request.StopSignal, chosen func(*Job) bool) {
+	var rest []*Job
+	for _, j := range c.queue {
+		if !chosen(j) {
+			rest = append(rest, j)
+			continue
+		}
+		err := &request.StoppedError{Signal: why}
+		c.engine.settle(j, batch.Outcome{Result: runner.Refused(j.line.Analysis, err, c.engine.Version), Err: err})
+	}
+	c.queue = rest
+}
+
+// ID is the run's id.
+func (j *Job) ID() string { return j.line.Analysis.ID }
+
+// Done is closed when the run has ended.
+func (j *Job) Done() <-chan struct{} { return j.done }
+
+// Outcome is how the run ended, after Done.
+func (j *Job) Outcome() batch.Outcome { return j.outcome }
+
+// Queued reports whether the request waits.
+func (j *Job) Queued() bool {
+	j.caller.engine.mu.Lock()
+	defer j.caller.engine.mu.Unlock()
+	return !j.started
+}
+
+// Pending is the result of a request that waits.
+func (j *Job) Pending() result.Result {
+	r := runner.Refused(j.line.Analysis, errors.New("it waits for its turn"), j.caller.engine.Version)
+	r.State, r.Reason, r.ExitCode, r.FinishedAt, r.Hints = catalog.Queued, "", 0, nil, []result.Hint{}
+	return r
+}
+
+// Stop ends a run as `scidex-oci stop` does; with now it gets no grace period. A request that waits is canceled.
+func (j *Job) Stop(now bool) {
+	s := stopped
+	s.Now = now
+	j.end(s)
+}
+
+// Cancel ends a run whose request was canceled.
+func (j *Job) Cancel() { j.end(canceled) }
+
+func (j *Job) end(s request.StopSignal) {
+	e := j.caller.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stop(j, s)
+}
+
+// stop ends a job. One that has ended is no more in the queue, and reads no signal.
+func (e *Engine) stop(j *Job, s request.StopSignal) {
+	if j.started {
+		j.run.Send(s)
+		return
+	}
+	j.caller.cancelQueued(s, func(other *Job) bool { return other == j })
+}
+
+// demand is what the limits of an analysis take of the machine.
+func (j *Job) demand() turns.Demand {
+	a := j.line.Analysis.WithDefaults()
+	return turns.Demand{Memory: int64(a.Memory), CPUs: a.CPUs}
+}

@@ -1,0 +1,256 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// stage runs analyses that end when they are told to, or stopped.
+type stage struct {
+	*Engine
+	t       *testing.T
+	started chan string
+	mu      sync.Mutex
+	ends    map[string]chan struct{}
+}
+
+func newStage(t *testing.T, room turns.Room, overlap bool) *stage {
+	s := &stage{t: t, started: make(chan string, 100), ends: map[string]chan struct{}{}}
+	s.Engine = New(t.Context(), Options{Do: s.do, Room: room, Jobs: 2, Overlap: overlap, Version: "1"})
+	return s
+}
+
+// do is a run: with Overlap it waits for its turn.
+func (s *stage) do(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, _ batch.Events) batch.Outcome {
+	id := line.Analysis.ID
+	if line.Admit != nil {
+		if err := line.Admit(ctx); err != nil {
+			s.t.Error(err)
+		}
+	}
+	s.started <- id
+	select {
+	case <-s.end(id):
+		return outcome(id, catalog.Complete, "")
+	case why := <-stop:
+		return outcome(id, catalog.Canceled, why.Name)
+	}
+}
+
+func outcome(id string, state catalog.State, message string) batch.Outcome {
+	return batch.Outcome{Result: result.Result{ID: id, Attempt: 1, State: state, Message: message}}
+}
+
+// end is closed to end a run.
+func (s *stage) end(id string) chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ends[id] == nil {
+		s.ends[id] = make(chan struct{})
+	}
+	return s.ends[id]
+}
+
+func (s *stage) submit(c *Caller, id string, detached bool) *Job {
+	s.t.Helper()
+	j, err := c.Submit(spec.Analysis{ID: id, Command: []string{"true"}}, nil, detached)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return j
+}
+
+// expectStarted waits until these have started, in any order, and no others.
+func (s *stage) expectStarted(want ...string) {
+	s.t.Helper()
+	var got []string
+	for range want {
+		got = append(got, <-s.started)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) || len(s.started) > 0 {
+		s.t.Errorf("started: %q, want %q", got, want)
+	}
+}
+
+func wait(j *Job) result.Result {
+	<-j.Done()
+	return j.Outcome().Result
+}
+
+// TestCallersTakeTurns: a flood of one caller does not delay the first request of another.
+func TestCallersTakeTurns(t *testing.T) {
+	s := newStage(t, turns.Room{Jobs: 1}, false)
+	flood, other := s.NewCaller(), s.NewCaller()
+	for i := range 5 {
+		s.submit(flood, fmt.Sprint("f", i), false)
+	}
+	s.submit(other, "o0", false)
+	s.submit(other, "o1", false)
+	for _, id := range []string{"f0", "o0", "f1", "o1", "f2", "f3", "f4"} {
+		s.expectStarted(id)
+		close(s.end(id))
+	}
+	s.Wait()
+}
+
+// TestRoomIsShared: analyses run at once while their limits together have room, and the next waits.
+func TestRoomIsShared(t *testing.T) {
+	s := newStage(t, turns.Room{Memory: 5 << 30, CPUs: 8}, true)
+	c := s.NewCaller()
+	for _, id := range []string{"a", "b", "c"} { // 2 GiB each
+		s.submit(c, id, false)
+	}
+	s.expectStarted("a", "b")
+	if got := s.Queued(); !slices.Equal(got, []string{"c"}) {
+		t.Errorf("%q wait", got)
+	}
+	close(s.end("a"))
+	s.expectStarted("c")
+	close(s.end("b"))
+	close(s.end("c"))
+	s.Wait()
+}
+
+// TestCallerGoes: what waits is canceled, what runs is stopped, what is detached goes on; other callers keep theirs.
+func TestCallerGoes(t *testing.T) {
+	s := newStage(t, turns.Room{Jobs: 3}, false)
+	gone, other := s.NewCaller(), s.NewCaller()
+	runs, detached, kept := s.submit(gone, "runs", false), s.submit(gone, "detached", true), s.submit(other, "kept", false)
+	s.expectStarted("runs", "detached", "kept")
+	waits, later := s.submit(gone, "waits", false), s.submit(gone, "later", true)
+	gone.Close()
+	if r := wait(runs); r.State != catalog.Canceled || r.Message != hangup.Name {
+		t.Errorf("runs: %+v", r)
+	}
+	if r := wait(waits); r.State != catalog.Canceled || r.Attempt != 0 || r.ExitCode != 129 {
+		t.Errorf("waits: %+v", r)
+	}
+	s.expectStarted("later")
+	for _, id := range []string{"detached", "kept", "later"} {
+		close(s.end(id))
+	}
+	for _, j := range []*Job{detached, kept, later} {
+		if r := wait(j); r.State != catalog.Complete {
+			t.Errorf("%+v", r)
+		}
+	}
+	other.Close()
+	if len(s.callers) != 0 {
+		t.Errorf("%d callers are left", len(s.callers))
+	}
+}
+
+// TestDrain: nothing is taken any more, what waits is canceled, what runs ends by itself, or by Stop.
+func TestDrain(t *testing.T) {
+	s := newStage(t, turns.Room{Jobs: 2}, false)
+	c := s.NewCaller()
+	a, b, waits := s.submit(c, "a", false), s.submit(c, "b", false), s.submit(c, "waits", false)
+	s.expectStarted("a", "b")
+	s.Drain()
+	if r := wait(waits); r.State != catalog.Canceled {
+		t.Errorf("%+v", r)
+	}
+	if _, err := c.Submit(spec.Analysis{ID: "new"}, nil, false); !errors.Is(err, ErrDraining) {
+		t.Error(err)
+	}
+	close(s.end("a"))
+	if r := wait(a); r.State != catalog.Complete {
+		t.Errorf("%+v", r)
+	}
+	s.Stop(request.StopSignal{Name: "SIGTERM"})
+	if r := wait(b); r.State != catalog.Canceled || r.Message != "SIGTERM" {
+		t.Errorf("%+v", r)
+	}
+	s.Wait()
+}
+
+// TestSubmitRefuses: an id in use, and more than a caller may have.
+func TestSubmitRefuses(t *testing.T) {
+	s := newStage(t, turns.Room{Jobs: 1}, false)
+	c := s.NewCaller()
+	s.submit(c, "a", false)
+	if _, err := c.Submit(spec.Analysis{ID: "a"}, nil, false); !errors.Is(err, ErrInUse) {
+		t.Error(err)
+	}
+	for i := range maxQueued - 1 {
+		s.submit(c, fmt.Sprint("b", i), false)
+	}
+	if _, err := c.Submit(spec.Analysis{ID: "c"}, nil, false); !errors.Is(err, ErrTooMany) {
+		t.Error(err)
+	}
+	c.Close()
+	s.Wait()
+	if len(s.refused.by) != maxRefused || len(s.refused.order) != maxRefused {
+		t.Errorf("%d refusals are kept", len(s.refused.by))
+	}
+}
+
+// TestStops: a job that waits, one that runs, and one that has ended.
+func TestStops(t *testing.T) {
+	s := newStage(t, turns.Room{Jobs: 1}, false)
+	c := s.NewCaller()
+	runs, waits := s.submit(c, "runs", false), s.submit(c, "waits", false)
+	s.expectStarted("runs")
+	if !waits.Queued() || waits.Pending().State != catalog.Queued || runs.Queued() {
+		t.Error("who waits?")
+	}
+	waits.Cancel()
+	if r := wait(waits); r.State != catalog.Canceled || r.ExitCode != 143 {
+		t.Errorf("%+v", r)
+	}
+	if o, ok := s.Refused("waits"); !ok || o.Result.ID != "waits" {
+		t.Errorf("%+v", o)
+	}
+	runs.Stop(true)
+	if r := wait(runs); r.Message != "scidex-oci stop" {
+		t.Errorf("%+v", r)
+	}
+	runs.Stop(false)
+	s.Wait()
+	if _, found := s.Find("runs"); found {
+		t.Error("one that has ended is found")
+	}
+}
+
+// TestManyCallers come and go, and no goroutine is left.
+func TestManyCallers(t *testing.T) {
+	before := runtime.NumGoroutine()
+	s := newStage(t, turns.Room{Jobs: 4}, true)
+	s.started = make(chan string, 2000)
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			c := s.NewCaller()
+			for k := range 5 {
+				j := s.submit(c, fmt.Sprintf("%d-%d", i, k), k == 4)
+				if k%2 == 0 {
+					close(s.end(j.ID()))
+				}
+			}
+			c.Close()
+		})
+	}
+	all.Wait()
+	s.Wait()
+	for deadline := time.Now().Add(2 * time.Minute); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+		runtime.Gosched()
+	}
+	if n := runtime.NumGoroutine(); n > before || len(s.callers) > 0 || s.turns.Waiting() > 0 {
+		t.Errorf("%d goroutines, %d before; %d callers", n, before, len(s.callers))
+	}
+}

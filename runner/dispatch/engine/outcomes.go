@@ -1,0 +1,23 @@
+package engine
+
+import "github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+
+// maxRefused is how many outcomes are kept that the catalog does not have.
+const maxRefused = 1024
+
+// outcomes are the last ones by id.
+type outcomes struct {
+	by    map[string]batch.Outcome
+	order []string
+}
+
+func (o *outcomes) add(id string, outcome batch.Outcome) {
+	if _, again := o.by[id]; !again {
+		o.order = append(o.order, id)
+	}
+	o.by[id] = outcome
+	if len(o.order) > maxRefused {
+		delete(o.by, o.order[0])
+		o.order = o.order[1:]
+	}
+}
