@@ -331,14 +331,15 @@ func (r result) check() (wrong []error) {
 			wrong = append(wrong, fmt.Errorf(format, args...))
 		}
 	}
+	live := r.State == "running" || r.State == "queued"
 	must(r.V == 1, "v is %d", r.V)
 	must(slices.Contains(reasonsOf[r.State], r.Reason), "state %q with reason %q", r.State, r.Reason)
-	must(r.State == "running" || r.Message != "" && !strings.ContainsAny(r.Message, "\n\x1b"), "message %q", r.Message)
-	must((r.ExitCode == 0) == slices.Contains([]string{"complete", "running"}, r.State), "state %q with exit code %d", r.State, r.ExitCode)
+	must(live || r.Message != "" && !strings.ContainsAny(r.Message, "\n\x1b"), "message %q", r.Message)
+	must((r.ExitCode == 0) == (live || r.State == "complete"), "state %q with exit code %d", r.State, r.ExitCode)
 	must(r.State != "error" && r.State != "lost" || r.ExitCode == 125, "state %q with exit code %d", r.State, r.ExitCode)
 	must(r.Signal == nil || strings.HasPrefix(*r.Signal, "SIG"), "signal %v", r.Signal)
 	must(r.CreatedAt != nil, "no created_at")
-	must(r.FinishedAt == nil == (r.State == "running"), "finished_at %v in state %q", r.FinishedAt, r.State)
+	must(r.FinishedAt == nil == live, "finished_at %v in state %q", r.FinishedAt, r.State)
 	for _, pair := range [][2]*time.Time{{r.CreatedAt, r.StartedAt}, {r.StartedAt, r.FinishedAt}, {r.CreatedAt, r.FinishedAt}} {
 		must(pair[0] == nil || pair[1] == nil || !pair[1].Before(*pair[0]), "times run backwards: %v, %v", pair[0], pair[1])
 	}
@@ -354,7 +355,7 @@ func (r result) check() (wrong []error) {
 		must(l.SHA256 == "" || digestForm.MatchString(l.SHA256), "log %+v", l)
 	}
 	refused := r.Attempt == 0 && r.StartedAt == nil && (r.Reason == "sandbox" || r.Reason == "commit") // by a host or catalog that could not be asked
-	if r.Reason == "request" || refused || r.State == "running" {
+	if r.Reason == "request" || refused || live {
 		return wrong
 	}
 	must(r.ID != "" && r.Attempt > 0 && r.Analysis.ID == r.ID, "id %q, attempt %d, of the request %q", r.ID, r.Attempt, r.Analysis.ID)

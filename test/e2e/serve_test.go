@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -188,7 +189,7 @@ func TestServe(t *testing.T) {
 			t.Fatal(err)
 		}
 		same := func(r result) string {
-			r.Sandbox.UIDOnHost = 0 // ids of its own
+			r.Sandbox.UIDOnHost = 0             // ids of its own
 			signal, _ := json.Marshal(r.Signal) // a string or nil
 			return fmt.Sprint(r.Attempt, r.State, r.Reason, r.Message, r.ExitCode, string(signal), len(r.Outputs), len(r.Rejected), r.Logs, r.Sandbox, r.Enforced)
 		}
@@ -427,5 +428,29 @@ func TestServeLeavesNothing(t *testing.T) {
 	before := open()
 	round(60)
 	until(t, hangTimeout/2, fmt.Sprintf("as many are open as before: %q", before), func() bool { return len(open()) <= len(before) })
+	s.close(0)
+}
+
+// TestServeForked: analyses are forked from one interpreter if they have the same value of the label that --warm-by names, and no others.
+func TestServeForked(t *testing.T) {
+	h := newHarness(t)
+	script := h.write("says.py", "import json\nprint('said')\n", 0o644)
+	kinds := func(s *served, labels map[string]string) (all []string) {
+		for range 3 {
+			r := s.result(s.call("run", map[string]any{"script": script, "labels": labels}))
+			all = append(all, r.kind())
+		}
+		return all
+	}
+	one, other := map[string]string{"project": "one"}, map[string]string{"project": "other"}
+	s := h.serve("--warm-by", "project")
+	if got := fmt.Sprint(kinds(s, one), kinds(s, other), kinds(s, map[string]string{})); !regexp.MustCompile(`^\[\w+ forked forked\] \[\w+ forked forked\] \[[^f]*\]$`).MatchString(got) {
+		t.Errorf("the starts were %s", got)
+	}
+	s.close(0)
+	s = h.serve()
+	if got := fmt.Sprint(kinds(s, one)); strings.Contains(got, "forked") {
+		t.Errorf("without --warm-by the starts were %s", got)
+	}
 	s.close(0)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // notOfServe are flags of run that apply to one run, and why serve refuses them.
@@ -27,6 +28,8 @@ type serveOptions struct {
 	run   *options.Run
 	jobs  int // 0: as memory and processors have room for
 	stdio bool
+	// warmBy is the label whose value those have in common that are forked from one interpreter; empty: none are forked.
+	warmBy string
 }
 
 func (o *serveOptions) flags(g *options.Global) []cli.Flag {
@@ -35,5 +38,8 @@ func (o *serveOptions) flags(g *options.Global) []cli.Flag {
 	return options.List(append(flags,
 		options.Bool(&o.stdio, "stdio", "read requests from standard input and write answers to standard output, until end-of-file"),
 		options.Count(&o.jobs, "jobs", "run at most `N` analyses at once, whatever their limits (default: as many as memory and CPUs have room for by their limits together)", 1, "j"),
+		options.Parsed(&o.warmBy, "warm-by", "fork analyses that have the same value of this `LABEL` and run the same script from one interpreter, which trusts them all with its modules; without it none are forked; see docs/warm.md", labelName),
 	)...)
 }
+
+func labelName(text string) (string, error) { return text, spec.ValidateLabelName(text) }

@@ -41,7 +41,8 @@ type session struct {
 	lines     *runflags.Lines // parses requests
 	stores    *stores.Stores
 	pool      *standby.Pool
-	templates *runner.Templates
+	templates *runner.Templates // nil: none
+	warmBy    string
 	suspended batch.SuspendGroup
 	engine    *engine.Engine
 	named     plan.Named
@@ -50,7 +51,7 @@ type session struct {
 
 // newSession opens all that runs need.
 func newSession(c *cli.Context, p *command.Program, o *serveOptions) (s *session, err error) {
-	s = &session{program: p, reads: make(chan struct{}, readsAtOnce)}
+	s = &session{program: p, warmBy: o.warmBy, reads: make(chan struct{}, readsAtOnce)}
 	k := runflags.NewParser(p, c, o.run)
 	if s.request, err = k.Options(); err != nil {
 		return nil, err
@@ -80,7 +81,9 @@ func (s *session) open(ctx context.Context, how engine.Options) (err error) {
 	recovery.CommitOutcomes(ctx, s.stores.Host)
 	recovery.Tidy(ctx, s.stores.Host)
 	s.named = plan.Named{Root: s.stores.Host.Root, Overwrite: s.request.Overwrite}
-	s.templates = runner.NewTemplates(s.stores.Host, request.Request{AnyRoot: s.request.AnyRoot, NoAudit: s.request.NoAudit})
+	if s.warmBy != "" {
+		s.templates = runner.NewTemplates(s.stores.Host, request.Request{AnyRoot: s.request.AnyRoot, NoAudit: s.request.NoAudit})
+	}
 	how.Do = s.do
 	how.Asked = func(id string) []int64 { return watch.AskedToStop(s.stores.Host, id) }
 	how.Version = s.program.Build.Version
@@ -120,7 +123,7 @@ func (s *session) fit(jobs int) (engine.Options, error) {
 // do runs an analysis as a line of a batch.
 func (s *session) do(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, events batch.Events) batch.Outcome {
 	runs := batch.Runs{
-		Host: s.stores.Host, Pool: s.pool, Templates: s.templates, Version: s.program.Build.Version,
+		Host: s.stores.Host, Pool: s.pool, Templates: s.templates, WarmBy: s.warmBy, Version: s.program.Build.Version,
 		AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit, Caller: s.lines.Caller(),
 		Suspended: &s.suspended, At: plain, Events: events,
 		Started: func(batch.Line) {}, Used: func(batch.Line, string, event.Usage) {},

@@ -18,7 +18,9 @@ type Runs struct {
 	Pool *standby.Pool
 	// Templates are what lines may be forked from; nil: none.
 	Templates *runner.Templates
-	Version   string // of this program
+	// WarmBy is the label whose value those have in common that are forked from one template; empty: all lines are.
+	WarmBy  string
+	Version string // of this program
 	// AnyRoot, Overwrite and NoAudit are those of each request.Request.
 	AnyRoot, Overwrite, NoAudit bool
 	Caller                      request.Caller
@@ -111,7 +113,7 @@ func (r *Runs) observe(line Line) func(event.Event) error {
 
 // run runs a request under the shared supervisor.
 func (r *Runs) run(ctx context.Context, req request.Request) (result.Result, error) {
-	defer r.Templates.Fork(ctx, "", &req)()
+	defer r.fork(ctx, &req)()
 	var err error
 	if req.Standby == nil {
 		req.Standby, err = r.Pool.Begin(req.Analysis.Limits)
@@ -120,6 +122,15 @@ func (r *Runs) run(ctx context.Context, req request.Request) (result.Result, err
 		return runner.Refused(req.Analysis, err, r.Version), err
 	}
 	return runner.Run(ctx, r.Host, req)
+}
+
+// fork has a request forked from a template of its group, if there is one. done is called when the run is over.
+func (r *Runs) fork(ctx context.Context, req *request.Request) (done func()) {
+	group := req.Analysis.Labels[r.WarmBy]
+	if r.WarmBy != "" && group == "" {
+		return func() {}
+	}
+	return r.Templates.Fork(ctx, group, req)
 }
 
 // at adds the location of a line to the error that refuses it. Other errors are unchanged.

@@ -18,9 +18,7 @@ const (
 	flushTimeout = 10 * time.Second
 )
 
-var (
-	errSlow = errors.New("64 MiB wait for the caller, who does not read")
-)
+var errSlow = errors.New("64 MiB wait for the caller, who does not read")
 
 // Out writes lines in order, each in one write, without making their senders wait. It is safe for concurrent use.
 type Out struct {
