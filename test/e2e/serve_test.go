@@ -370,6 +370,7 @@ func TestServeKilled(t *testing.T) {
 	for _, id := range ids {
 		h.show(id).expect(t, "lost", "supervisor_lost", 125)
 	}
+	h.collectUntilNothingIsLeft()
 }
 
 // TestServeReaderStops: a caller that floods and does not read holds no other caller's runs up, and ends with its stream.
