@@ -104,17 +104,6 @@ func (o *outputsExportOptions) flags() []cli.Flag {
 	)
 }
 
-// listedOutput and listedRejected are the lines of outputs ls --json.
-type listedOutput struct {
-	Verdict string `json:"verdict"`
-	result.Output
-}
-
-type listedRejected struct {
-	Verdict string `json:"verdict"`
-	result.Rejected
-}
-
 // rowsAligned is how many rows of outputs ls are aligned together: they are held in memory until then.
 const rowsAligned = 1000
 
@@ -126,7 +115,7 @@ func runOutputsList(ctx context.Context, p *command.Program, st *stores.Stores, 
 	rows, tw := 0, tabwriter.NewWriter(p.Stdout, 0, 8, 2, ' ', 0)
 	print := func(e outputs.Entry) error {
 		if o.json {
-			return screen.WriteJSON(p.Stdout, lineOf(e))
+			return screen.WriteJSON(p.Stdout, results.NewEntry(e))
 		}
 		if rows++; rows%rowsAligned == 0 {
 			if err := tw.Flush(); err != nil {
@@ -142,13 +131,6 @@ func runOutputsList(ctx context.Context, p *command.Program, st *stores.Stores, 
 		return printed == nil
 	})
 	return errors.Join(err, printed, tw.Flush())
-}
-
-func lineOf(e outputs.Entry) any {
-	if e.Rejected != "" {
-		return listedRejected{"rejected", result.NewRejected(e)}
-	}
-	return listedOutput{"output", result.NewOutput(e)}
 }
 
 func rowOf(e outputs.Entry) string {

@@ -22,6 +22,7 @@ type served struct {
 	from   *bufio.Reader
 	number int
 	events map[string][]string // types by run
+	logs   map[string]string   // by request and stream
 }
 
 // message is a line of an engine.
@@ -39,7 +40,7 @@ type message struct {
 
 func (h *harness) serve(args ...string) *served {
 	h.t.Helper()
-	s := &served{harness: h, cmd: h.command(theHost.bin, append([]string{"serve", "--stdio"}, args...)...), events: map[string][]string{}}
+	s := &served{harness: h, cmd: h.command(theHost.bin, append([]string{"serve", "--stdio"}, args...)...), events: map[string][]string{}, logs: map[string]string{}}
 	s.cmd.Stderr = os.Stderr
 	var err error
 	if s.to, err = s.cmd.StdinPipe(); err != nil {
@@ -90,6 +91,10 @@ func (s *served) next() message {
 		}
 		if err := validate("serve.json", line); err != nil {
 			s.t.Errorf("%v in %s", err, line)
+		}
+		if m.Method == "log" {
+			s.note(m.Params)
+			continue
 		}
 		if m.Method != "event" {
 			return m
@@ -453,5 +458,143 @@ func TestServeForked(t *testing.T) {
 	if got := fmt.Sprint(kinds(s, one)); strings.Contains(got, "forked") {
 		t.Errorf("without --warm-by the starts were %s", got)
 	}
+	s.close(0)
+}
+
+// note adds a part of a log, which has to follow what came before it.
+func (s *served) note(params json.RawMessage) {
+	s.t.Helper()
+	var part struct {
+		Request json.RawMessage
+		Stream  string
+		Offset  int
+		Text    string
+		Base64  []byte
+	}
+	if err := json.Unmarshal(params, &part); err != nil {
+		s.t.Fatal(err)
+	}
+	name := string(part.Request) + " " + part.Stream
+	if part.Offset != len(s.logs[name]) {
+		s.t.Fatalf("%s: a part at %d after %d bytes", name, part.Offset, len(s.logs[name]))
+	}
+	s.logs[name] += part.Text + string(part.Base64)
+}
+
+// TestServeLogs: what a run wrote comes whole, live and afterwards, also where the caller reads none of it for a time.
+func TestServeLogs(t *testing.T) {
+	h := newHarness(t)
+	s := h.serve()
+	f, id := h.flag(), h.id("writes")
+	s.call("submit", map[string]any{
+		"id": id, "inputs": []string{f.input()},
+		"command": []string{"sh", "-c", "seq 400000; printf '\\377' >&2; echo ready; " + awaited + "; echo last"},
+	})
+	h.logged(id, "ready")
+	live := s.send("logs", map[string]any{"id": id, "follow": true})
+	so := s.call2("logs", map[string]any{"id": id, "streams": []string{"stderr"}}, live)
+	if got := s.logs[string(so.ID)+" stderr"]; got != "\xff" || s.logs[string(so.ID)+" stdout"] != "" {
+		t.Errorf("%q", got)
+	}
+	f.raise()
+	m := s.next()
+	var ended struct{ State string }
+	if err := json.Unmarshal(m.Result, &ended); err != nil || string(m.ID) != live || ended.State != "complete" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	later := s.call("logs", map[string]any{"id": id})
+	want := h.mustRun("logs", id, "--stdout").stdout
+	for _, request := range []string{live, string(later.ID)} {
+		if got := s.logs[request+" stdout"]; got != want || !strings.HasSuffix(got, "\nlast\n") {
+			t.Errorf("request %s: %d bytes, want %d", request, len(got), len(want))
+		}
+	}
+	s.refused(s.call("logs", map[string]any{"id": id, "streams": []string{"out"}}), -32602, "streams", `"out"`)
+	s.refused(s.call("logs", map[string]any{"id": "nothing"}), -32001, `"nothing"`)
+	s.close(0)
+}
+
+// call2 is call where another request is in progress, which does not end meanwhile.
+func (s *served) call2(method string, params map[string]any, other string) message {
+	s.t.Helper()
+	m := s.call(method, params)
+	if string(m.ID) == other {
+		s.t.Fatalf("%s has ended: %+v", other, m)
+	}
+	return m
+}
+
+// TestServeOutputs lists outputs, reads one in pieces, and exports them.
+func TestServeOutputs(t *testing.T) {
+	h := newHarness(t)
+	s := h.serve()
+	id := h.id("writes")
+	s.result(s.call("run", map[string]any{"id": id, "command": []string{"sh", "-c", "seq 300000 >numbers; mkfifo pipe; echo a >a; : >empty"}})).expect(t, "complete", "exit", 0)
+	var paths []string
+	for from := 0; ; {
+		var page struct {
+			Entries []struct{ Path, Verdict string }
+			Next    int
+		}
+		if err := json.Unmarshal(s.call("outputs", map[string]any{"id": id, "limit": 3, "from": from}).Result, &page); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page.Entries {
+			paths = append(paths, e.Path+" "+e.Verdict)
+		}
+		if from = page.Next; from == 0 {
+			break
+		}
+	}
+	if got := strings.Join(paths, ", "); got != "a output, empty output, numbers output, pipe rejected" {
+		t.Error(got)
+	}
+	read := func(path string, offset, length int) (text string, size int) {
+		var piece struct {
+			Base64 []byte
+			Size   int
+		}
+		if err := json.Unmarshal(s.call("read", map[string]any{"id": id, "path": path, "offset": offset, "length": length}).Result, &piece); err != nil {
+			t.Fatal(err)
+		}
+		return string(piece.Base64), piece.Size
+	}
+	want := h.mustRun("outputs", "cat", id, "numbers").stdout
+	got := ""
+	for size := 1; len(got) < size; {
+		var piece string
+		piece, size = read("numbers", len(got), 500_000)
+		got += piece
+	}
+	if got != want {
+		t.Errorf("%d bytes, want %d", len(got), len(want))
+	}
+	if piece, _ := read("numbers", 100, 7); piece != want[100:107] {
+		t.Errorf("%q, want %q", piece, want[100:107])
+	}
+	if piece, size := read("numbers", 1<<40, 1); piece != "" || size != len(want) {
+		t.Errorf("behind the end: %q of %d", piece, size)
+	}
+	if piece, size := read("empty", 0, 1); piece != "" || size != 0 {
+		t.Errorf("of nothing: %q of %d", piece, size)
+	}
+	s.refused(s.call("read", map[string]any{"id": id, "path": "pipe"}), -32001, "path", `"pipe"`)
+	s.refused(s.call("read", map[string]any{"id": id, "path": "a", "length": 1 << 20}), -32602, "length 1048576")
+	if m := s.call("export", map[string]any{"id": id, "directory": "out"}); m.Error != nil || readFile(t, h.path("out/a")) != "a\n" {
+		t.Errorf("%+v", m.Error)
+	}
+	s.refused(s.call("export", map[string]any{"id": id, "directory": "out"}), -32000, "out")
+	s.refused(s.call("export", map[string]any{"id": id}), -32602, "directory is missing")
+	s.close(0)
+}
+
+// TestServeDoctor: the report is that of the command.
+func TestServeDoctor(t *testing.T) {
+	h := newHarness(t)
+	s := h.serve()
+	if m := s.call("doctor", nil); m.Error != nil || validate("doctor.json", m.Result) != nil {
+		t.Errorf("%s %+v %v", m.Result, m.Error, validate("doctor.json", m.Result))
+	}
+	s.refused(s.call("doctor", map[string]any{"all": true}), -32602, `"all"`)
 	s.close(0)
 }

@@ -19,6 +19,7 @@ func Examples() map[string][]Example {
 		},
 		"serve": {
 			{"scidex-oci serve --stdio --memory 1GiB", "runs what its caller asks for by JSON-RPC, with another default for the memory limit; see docs/serve.md"},
+			{"scidex-oci serve --socket /run/user/1000/scidex-oci.sock", "does so for any program of yours that connects"},
 		},
 		"submit": {
 			{"scidex-oci --db postgres://me@db.example.org/scidex submit --data /shared/measurements --script /shared/fit.py", "puts an analysis into the queue, and prints its id"},

@@ -30,6 +30,7 @@ type serveOptions struct {
 	stdio bool
 	// warmBy is the label whose value those have in common that are forked from one interpreter; empty: none are forked.
 	warmBy string
+	path  string // of the socket
 }
 
 func (o *serveOptions) flags(g *options.Global) []cli.Flag {
@@ -37,6 +38,7 @@ func (o *serveOptions) flags(g *options.Global) []cli.Flag {
 	options.Describe(flags, "overwrite", "let the \"export\" of a request write into a directory that is not empty")
 	return options.List(append(flags,
 		options.Bool(&o.stdio, "stdio", "read requests from standard input and write answers to standard output, until end-of-file"),
+		options.Path(&o.path, "socket", "listen on the socket `PATH`, for programs of your own uid alone, until a signal; removed at the end"),
 		options.Count(&o.jobs, "jobs", "run at most `N` analyses at once, whatever their limits (default: as many as memory and CPUs have room for by their limits together)", 1, "j"),
 		options.Parsed(&o.warmBy, "warm-by", "fork analyses that have the same value of this `LABEL` and run the same script from one interpreter, which trusts them all with its modules; without it none are forked; see docs/warm.md", labelName),
 	)...)

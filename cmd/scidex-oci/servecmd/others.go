@@ -24,7 +24,7 @@ type stopParams struct {
 // wait answers with the result of a run when it has ended.
 func (p *peer) wait(ctx context.Context, r rpc.Request) (any, error) {
 	var params nameParams
-	if err := read(r, &params, &params.ID); err != nil {
+	if err := readNamed(r, &params, &params.ID); err != nil {
 		return nil, err
 	}
 	if j, ok := p.engine.Find(params.ID); ok {
@@ -65,7 +65,7 @@ func (p *peer) awaitOther(ctx context.Context, key catalog.Key) (any, error) {
 // stop ends a run and answers with its result.
 func (p *peer) stop(ctx context.Context, r rpc.Request) (any, error) {
 	var params stopParams
-	if err := read(r, &params, &params.ID); err != nil {
+	if err := readNamed(r, &params, &params.ID); err != nil {
 		return nil, err
 	}
 	if j, ok := p.engine.Find(params.ID); ok {
@@ -87,7 +87,7 @@ func (p *peer) stop(ctx context.Context, r rpc.Request) (any, error) {
 // show answers with the result of a run as it is now.
 func (p *peer) show(ctx context.Context, r rpc.Request) (any, error) {
 	var params nameParams
-	if err := read(r, &params, &params.ID); err != nil {
+	if err := readNamed(r, &params, &params.ID); err != nil {
 		return nil, err
 	}
 	if j, ok := p.engine.Find(params.ID); ok && j.Queued() {
@@ -119,8 +119,8 @@ func (p *peer) reading() (done func()) {
 	return func() { <-p.reads }
 }
 
-// read reads parameters with an id.
-func read(r rpc.Request, to any, id *string) error {
+// readNamed reads parameters with an id.
+func readNamed(r rpc.Request, to any, id *string) error {
 	if bad := r.Read(to); bad != nil {
 		return bad
 	}

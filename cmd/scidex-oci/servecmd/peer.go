@@ -20,16 +20,30 @@ type peer struct {
 	*session
 	conn   *rpc.Conn
 	caller *engine.Caller
+
+	mu     sync.Mutex
+	cursor *cursor // in an output that is read in pieces; nil: none
+	gone   bool
 }
 
 func (s *session) newPeer(conn *rpc.Conn) *peer {
 	return &peer{session: s, conn: conn, caller: s.engine.NewCaller()}
 }
 
+// leave ends what the caller has open.
+func (p *peer) leave() {
+	p.caller.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone = true
+	p.drop()
+}
+
 // methods are what a caller can ask for.
 var methods = map[string]func(p *peer, ctx context.Context, r rpc.Request) (any, error){
 	"run": (*peer).run, "submit": (*peer).submit, "wait": (*peer).wait, "stop": (*peer).stop,
-	"list": (*peer).list, "show": (*peer).show, "cancel": (*peer).cancel,
+	"list": (*peer).list, "show": (*peer).show, "cancel": (*peer).cancel, "logs": (*peer).logs,
+	"outputs": (*peer).outputs, "read": (*peer).read, "export": (*peer).export, "doctor": (*peer).doctor,
 }
 
 // handle answers a request.

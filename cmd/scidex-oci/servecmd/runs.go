@@ -136,6 +136,8 @@ func (p *peer) queue(a spec.Analysis, params runParams) (*engine.Job, error) {
 	switch {
 	case errors.Is(err, engine.ErrDraining):
 		return nil, rpc.Errorf(rpc.CodeDraining, "%v", err)
+	case errors.Is(err, engine.ErrGone):
+		return nil, rpc.ErrGone
 	case errors.Is(err, engine.ErrTooMany):
 		return nil, rpc.Errorf(rpc.CodeBusy, "%v", err)
 	case errors.Is(err, engine.ErrInUse):

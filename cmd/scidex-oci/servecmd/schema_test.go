@@ -76,6 +76,8 @@ func TestFieldsAreThoseOfTheSchema(t *testing.T) {
 var shapes = map[string]any{
 	"run.params": runParams{}, "submit.params": runParams{}, "wait.params": nameParams{}, "stop.params": stopParams{},
 	"show.params": nameParams{}, "list.params": listParams{}, "cancel.params": cancelParams{},
+	"logs.params": logsParams{}, "outputs.params": outputsParams{}, "read.params": readParams{}, "export.params": exportParams{},
+	"doctor.params": doctorParams{}, "logs.result": logsAnswer{}, "outputs.result": outputsAnswer{}, "read.result": readAnswer{}, "export.result": exported{},
 	"submit.result": submitted{}, "list.result": list{}, "cancel.result": canceledAnswer{},
 }
 

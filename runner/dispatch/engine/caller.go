@@ -60,6 +60,9 @@ func (c *Caller) Submit(a spec.Analysis, events batch.Events, detached bool) (*J
 	if e.draining {
 		return nil, ErrDraining
 	}
+	if c.closed && !detached {
+		return nil, ErrGone
+	}
 	if _, used := e.jobs[a.ID]; used {
 		return nil, ErrInUse
 	}
@@ -74,6 +77,9 @@ func (c *Caller) Submit(a spec.Analysis, events batch.Events, detached bool) (*J
 	c.jobs++
 	e.jobs[a.ID] = j
 	delete(e.refused.by, a.ID)
+	if c.left() { // a detached one that was read before the caller's end
+		e.callers = append(e.callers, c)
+	}
 	c.queue = append(c.queue, j)
 	e.pump()
 	return j, nil

@@ -21,6 +21,7 @@ const maxQueued = 16384
 var (
 	ErrDraining = errors.New("the engine ends and takes no new runs")
 	ErrTooMany  = errors.New("too many runs of this caller have not ended; wait for some")
+	ErrGone     = errors.New("the caller has gone")
 	ErrInUse    = errors.New("a run with this id has not ended")
 )
 

@@ -150,6 +150,13 @@ func TestCallerGoes(t *testing.T) {
 		}
 	}
 	other.Close()
+	if _, err := gone.Submit(spec.Analysis{ID: "late"}, nil, false); !errors.Is(err, ErrGone) {
+		t.Error(err)
+	}
+	late := s.submit(gone, "late", true)
+	s.expectStarted("late")
+	close(s.end("late"))
+	wait(late)
 	if len(s.callers) != 0 {
 		t.Errorf("%d callers are left", len(s.callers))
 	}

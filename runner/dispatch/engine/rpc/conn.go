@@ -49,6 +49,15 @@ func (c *Conn) Serve(ctx context.Context, handle Handler, gone func()) error {
 	return errors.Join(err, c.Out.close())
 }
 
+// Refuse writes the error of a connection that is not served.
+func Refuse(to io.Writer, why *Error) error {
+	line, err := encode(response{Version: version, ID: []byte("null"), Error: why})
+	if err == nil {
+		_, err = to.Write(line)
+	}
+	return err
+}
+
 // item is a line, or why there is none.
 type item struct {
 	line []byte
@@ -57,9 +66,9 @@ type item struct {
 
 // read takes lines until the end.
 func (c *Conn) read(ctx context.Context) error {
-	quit := make(chan struct{})
-	defer close(quit)
-	for items := c.feed(quit); ; {
+	reading, quit := context.WithCancel(ctx)
+	defer quit()
+	for items := c.feed(reading); ; {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -81,15 +90,17 @@ func (c *Conn) read(ctx context.Context) error {
 }
 
 // feed reads the lines while there is room for the answers.
-func (c *Conn) feed(quit <-chan struct{}) <-chan item {
+func (c *Conn) feed(ctx context.Context) <-chan item {
 	items := make(chan item)
 	go func() {
 		for {
-			c.Out.awaitRoom()
+			if c.Out.Await(ctx) != nil {
+				return
+			}
 			line, err := c.lines.next()
 			select {
 			case items <- item{line, err}:
-			case <-quit:
+			case <-ctx.Done():
 				return
 			}
 			if err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, errHalf) {

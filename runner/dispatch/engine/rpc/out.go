@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -55,10 +56,8 @@ func (o *Out) Notify(method string, params any) { o.put(notification{version, me
 
 // put queues a message. What cannot be encoded is a bug.
 func (o *Out) put(message any) {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(message); err != nil {
+	line, err := encode(message)
+	if err != nil {
 		o.fail(err)
 		return
 	}
@@ -67,24 +66,42 @@ func (o *Out) put(message any) {
 	if o.err != nil || o.ended {
 		return
 	}
-	if o.size > 0 && o.size+line.Len() > givenUpAt {
+	if o.size > 0 && o.size+len(line) > givenUpAt {
 		o.failLocked(errSlow)
 		return
 	}
 	if len(o.queue) == 0 {
 		o.moved = time.Now()
 	}
-	o.queue, o.size = append(o.queue, line.Bytes()), o.size+line.Len()
+	o.queue, o.size = append(o.queue, line), o.size+len(line)
 	o.changed.Broadcast()
 }
 
-// awaitRoom waits until Out is not full, or fails.
-func (o *Out) awaitRoom() {
+// encode makes the line of a message, with its end.
+func encode(message any) ([]byte, error) {
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(message)
+	return line.Bytes(), err
+}
+
+// Await waits until Out is not full, and returns an error where it fails or ctx ends before.
+func (o *Out) Await(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.changed.Broadcast()
+	})()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.err == nil && o.size >= fullAt {
+	for o.err == nil && ctx.Err() == nil && o.size >= fullAt {
 		o.changed.Wait()
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return o.err
 }
 
 func (o *Out) fail(err error) {

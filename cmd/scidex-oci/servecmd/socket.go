@@ -1,0 +1,198 @@
+package servecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
+)
+
+// maxCallers bounds the connections of a socket.
+const maxCallers = 512
+
+// lockName is the file below the root that the engine with a socket has locked. It names the socket.
+const lockName = "engine.lock"
+
+// lockRoot makes this process the root's only engine with a socket until the file is closed.
+func lockRoot(root, socket string) (*os.File, error) {
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(root, lockName)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		named, _ := os.ReadFile(path) // it is for the message
+		err = fmt.Errorf("another engine serves this root at %q; use that, or give another --root", strings.TrimSpace(string(named)))
+	}
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteAt([]byte(socket+"\n"), 0)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// listen makes the socket. A file that a killed engine has left is replaced.
+func listen(path string) (*net.UnixListener, error) {
+	if err := removeStale(path); err != nil {
+		return nil, fmt.Errorf("--socket %q: %w", path, err)
+	}
+	defer unix.Umask(unix.Umask(0o177))
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if errors.Is(err, unix.EINVAL) {
+		return nil, fmt.Errorf("--socket %q: the path is too long for a socket (unix(7)); give one of at most 107 bytes", path)
+	}
+	return l, err
+}
+
+// removeStale removes a socket on which nothing listens.
+func removeStale(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return errors.New("there is something that is no socket; give another path")
+	}
+	c, err := net.Dial("unix", path)
+	if err == nil {
+		c.Close()
+		return errors.New("another program listens there; give another path")
+	}
+	if !errors.Is(err, unix.ECONNREFUSED) {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// activated returns the socket that systemd has passed (sd_listen_fds(3)); nil: none.
+func activated(env options.Lookup) (*net.UnixListener, error) {
+	const first = 3
+	if env.Text("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
+		return nil, nil
+	}
+	unix.CloseOnExec(first)
+	if n := env.Text("LISTEN_FDS"); n != "1" {
+		return nil, fmt.Errorf("serve: systemd has passed %s sockets; give the unit one ListenStream", n)
+	}
+	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
+		_ = os.Unsetenv(name) // they are not for children
+	}
+	f := os.NewFile(first, "systemd")
+	defer f.Close()
+	l, err := net.FileListener(f)
+	if err != nil {
+		return nil, fmt.Errorf("serve: the socket that systemd has passed: %w", err)
+	}
+	stream, ok := l.(*net.UnixListener)
+	if !ok {
+		return nil, errors.Join(errors.New("serve: systemd has passed a socket of the network; give ListenStream a path"), l.Close())
+	}
+	return stream, nil
+}
+
+// socket serves the callers of a socket until a signal drains the engine.
+func (s *session) socket(ctx context.Context, l *net.UnixListener) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer s.handleSignals(stop)()
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+	var callers sync.WaitGroup
+	err := s.accept(ctx, l, &callers)
+	if ctx.Err() != nil {
+		err = nil // it was closed here
+	}
+	stop()
+	callers.Wait()
+	s.engine.Wait()
+	return err
+}
+
+// accept takes callers until the listener is closed.
+func (s *session) accept(ctx context.Context, l *net.UnixListener, callers *sync.WaitGroup) error {
+	places := make(chan struct{}, maxCallers)
+	for {
+		c, err := l.AcceptUnix()
+		switch {
+		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+			s.stores.Host.Log.Warn("a caller has to wait", "error", err)
+			time.Sleep(100 * time.Millisecond)
+		case err != nil:
+			return fmt.Errorf("serve: %w", err)
+		default:
+			s.admit(ctx, c, places, callers)
+		}
+	}
+}
+
+// admit serves a caller, if it may be and there is a place.
+func (s *session) admit(ctx context.Context, c *net.UnixConn, places chan struct{}, callers *sync.WaitGroup) {
+	if err := own(c); err != nil {
+		s.refuse(c, rpc.Errorf(rpc.CodeFailed, "%v", err))
+		return
+	}
+	select {
+	case places <- struct{}{}:
+		callers.Go(func() {
+			defer func() { <-places }()
+			s.converse(ctx, c)
+		})
+	default:
+		s.refuse(c, rpc.Errorf(rpc.CodeBusy, "there are %d callers; close a connection first", maxCallers))
+	}
+}
+
+// converse serves one caller to its end.
+func (s *session) converse(ctx context.Context, c *net.UnixConn) {
+	defer c.Close()
+	conn := rpc.NewConn(c, c)
+	peer := s.newPeer(conn)
+	if err := conn.Serve(ctx, peer.handle, peer.leave); err != nil {
+		s.stores.Host.Log.Info("a caller has gone", "error", err)
+	}
+}
+
+// refuse tells a caller why it is not served.
+func (s *session) refuse(c *net.UnixConn, why *rpc.Error) {
+	s.stores.Host.Log.Warn("a caller was refused", "error", why)
+	_ = rpc.Refuse(c, why) // it may have gone
+	c.Close()
+}
+
+// own refuses a caller of another uid (SO_PEERCRED, unix(7)).
+func own(c *net.UnixConn) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var peer *unix.Ucred
+	var failed error
+	if err := raw.Control(func(fd uintptr) { peer, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
+		return err
+	}
+	if failed == nil && int(peer.Uid) != os.Geteuid() {
+		failed = fmt.Errorf("this engine serves uid %d alone, and the caller has uid %d", os.Geteuid(), peer.Uid)
+	}
+	return failed
+}
