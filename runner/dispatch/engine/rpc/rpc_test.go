@@ -139,10 +139,10 @@ func TestHugeLine(t *testing.T) {
 	}
 }
 
-// TestHalfLine: it is refused, and what was asked before is answered.
+// TestHalfLine: it is refused, also where it could be read, and what was asked before is answered.
 func TestHalfLine(t *testing.T) {
 	var out strings.Builder
-	c := NewConn(strings.NewReader(request("1", "a")+`{"jsonrpc"`), &out)
+	c := NewConn(strings.NewReader(request("1", "a")+strings.TrimSpace(request("2", "half"))), &out)
 	if err := c.Serve(t.Context(), echo, func() {}); err != nil {
 		t.Fatal(err)
 	}
