@@ -176,6 +176,13 @@ func TestServeSocketKilled(t *testing.T) {
 	l := h.engine()
 	h.tell(l.cmd, syscall.SIGKILL)
 	_ = l.cmd.Wait() // it was killed
+	until(t, hangTimeout, "nothing listens: its supervisor may have been cloned with the socket, and not executed yet", func() bool {
+		c, err := net.Dial("unix", l.path)
+		if err == nil {
+			c.Close()
+		}
+		return err != nil
+	})
 	l = h.engine()
 	caller := l.caller()
 	caller.result(caller.call("run", map[string]any{"command": []string{"true"}})).expect(t, "complete", "exit", 0)

@@ -30,7 +30,7 @@ type serveOptions struct {
 	stdio bool
 	// warmBy is the label whose value those have in common that are forked from one interpreter; empty: none are forked.
 	warmBy string
-	path  string // of the socket
+	path   string // of the socket
 }
 
 func (o *serveOptions) flags(g *options.Global) []cli.Flag {
