@@ -55,7 +55,9 @@ func (m *Meter) Add(s Sample) (u event.Usage, first bool) {
 // samples; source says where they are from (result.FromCgroup, result.FromProcesses). The series is nil where the analysis
 // has not started.
 func (m *Meter) End(last Sample, source string, exit protocol.Exit, u *result.Usage) *result.Series {
-	last.At = m.wall(exit)
+	if last.At = m.wall(exit); m.started {
+		last.At = max(last.At, time.Millisecond) // 0 is that of a run that has not started
+	}
 	u.WallMS, u.CPUMS = last.At.Milliseconds(), last.CPU.Milliseconds()
 	u.SuspendedMS = max(exit.Suspended, m.clock.Stood()).Milliseconds()
 	if !m.started {

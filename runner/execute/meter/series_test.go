@@ -127,3 +127,16 @@ func TestMeasure(t *testing.T) {
 		})
 	}
 }
+
+// TestEndOfABriefRun: a run that has started took a millisecond at least; statistics leave out what took none.
+func TestEndOfABriefRun(t *testing.T) {
+	for started, want := range map[bool]int64{true: 1, false: 0} {
+		m := Meter{started: started}
+		m.recorder.add(Sample{})
+		var u result.Usage
+		series := m.End(Sample{}, result.FromCgroup, protocol.Exit{}, &u)
+		if u.WallMS != want || started && series.TMS[len(series.TMS)-1] != want {
+			t.Errorf("started %v: %d ms, series %+v", started, u.WallMS, series)
+		}
+	}
+}
