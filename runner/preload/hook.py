@@ -197,8 +197,10 @@ def begin():
         hide()
         return found
     except BaseException as error:
-        note("cold", [reason(error)])
-        os._exit(1)
+        try:
+            note("cold", [reason(error)])
+        finally:
+            os._exit(1)
 
 
 TEMPLATE = begin()

@@ -207,7 +207,7 @@ func (k *casualty) strangers() []string {
 // examine says what must hold after a kill: before gc, after it, and for the next run of the id.
 func (k *casualty) examine() {
 	t := k.harness.t
-	begun := k.announced()
+	announced := k.announced()
 	told, spoke := k.told()
 	before, written := k.find()
 	k.ended = k.ended || k.harness.analysisEnded(k.id)
@@ -217,7 +217,7 @@ func (k *casualty) examine() {
 	if spoke && told.State == "complete" && (!written || before.State != "complete") {
 		t.Errorf("the launcher told of a complete run, the catalog has %q", before.State)
 	}
-	phase := k.phase(begun, before, written)
+	phase := k.phase(announced, before, written)
 	k.collect(written)
 	after, there := k.find()
 	k.fell[phase+", "+k.victim]++
@@ -283,12 +283,12 @@ func (k *casualty) expectTold(told result, spoke bool, stored result, written bo
 
 // phase says where the kill fell, by what was there at that moment and what is left before gc. A launcher that lives
 // on leaves no trace of how far it was: whether its commit had ended already is not known.
-func (k *casualty) phase(begun bool, before result, written bool) string {
+func (k *casualty) phase(announced bool, before result, written bool) string {
 	survived := k.launch.cmd.ProcessState.Exited()
 	switch {
 	case k.tooLate || !survived && written && before.State == "complete":
 		return "after the commit"
-	case !written || !begun:
+	case !written || !announced:
 		return "set-up"
 	case !k.ended:
 		return "running"

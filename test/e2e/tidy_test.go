@@ -267,7 +267,7 @@ func TestTidyGivesUpOnItsSupervisor(t *testing.T) {
 		t.Log("not covered here: root removes by itself; the tests as a user do")
 		return
 	}
-	for name, begun := range map[string]func(files int) bool{
+	for name, started := range map[string]func(files int) bool{
 		"at its start": func(int) bool { return true },
 		"at its work":  func(files int) bool { return files < manyFiles },
 	} {
@@ -276,7 +276,7 @@ func TestTidyGivesUpOnItsSupervisor(t *testing.T) {
 			done := h.newID()
 			h.start("--id", done, "--", "true").expect(t, "complete", "exit", 0)
 			for range 20 {
-				if h.heldUp(done, begun) {
+				if h.heldUp(done, started) {
 					return
 				}
 			}
@@ -290,13 +290,13 @@ const manyFiles = 3000
 
 // heldUp has pin tidy, with a supervisor that does not go on when so many files are left, and reports whether that was
 // in time.
-func (h *harness) heldUp(done string, begun func(files int) bool) bool {
+func (h *harness) heldUp(done string, started func(files int) bool) bool {
 	h.t.Helper()
 	dead := h.killedDoing(fmt.Sprintf("chmod 755 .; seq %d | xargs touch; %s", manyFiles, endless))
 	pin := h.begin("pin", done)
 	held := pin.holdSupervisor(func() bool {
 		entries, err := os.ReadDir("/tmp/scidex-analysis-" + dead + "/work")
-		return err == nil && begun(len(entries))
+		return err == nil && started(len(entries))
 	})
 	out := pin.end()
 	if out.code != 0 {
@@ -312,14 +312,14 @@ func (h *harness) heldUp(done string, begun func(files int) bool) bool {
 }
 
 // holdSupervisor stops the supervisor of a command as soon as it has one that has started.
-func (b *background) holdSupervisor(begun func() bool) (held []string) {
+func (b *background) holdSupervisor(started func() bool) (held []string) {
 	for len(held) == 0 {
 		select {
 		case <-b.done:
 			return nil
 		default:
 		}
-		if !begun() {
+		if !started() {
 			continue
 		}
 		held = processes(func(p process) bool {

@@ -118,10 +118,10 @@ func (c *Conn) take(ctx context.Context, line []byte) {
 		c.answer(r.ID, nil, bad)
 		return
 	}
-	begun, bad := c.begin(ctx, string(r.ID))
+	taken, bad := c.begin(ctx, string(r.ID))
 	switch {
 	case bad == nil:
-		c.tasks.Go(func() { c.perform(begun, r) })
+		c.tasks.Go(func() { c.perform(taken, r) })
 	case bad.Code == CodeBusy:
 		c.answer(r.ID, nil, bad)
 	default: // an answer with this id would be taken for that of the other

@@ -233,7 +233,7 @@ func TestFullStopsReading(t *testing.T) {
 	})
 	conn = p.conn
 	conn.Out.Notify("log", strings.Repeat("x", fullAt))
-	p.send(request("1", "first")) // its read had begun
+	p.send(request("1", "first")) // its read was in progress
 	go func() { _, _ = io.WriteString(p, request("2", "later")) }()
 	p.next()
 	got := []string{p.next().short(), p.next().short()}
