@@ -40,7 +40,7 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 		options.Values(&o.class, "class", "take analyses of this class `NAME`, and not those of others; repeatable (default: default)", readClasses),
 		options.Pairs(&o.labels, "labels", "have the label `K=V`, for analyses that ask for it with --require; repeatable"),
 		options.Duration(&o.drain, "drain", "let what runs go on for `DURATION` after the first signal, 0 for not at all (default: 1m)", 0),
-		options.Parsed(&o.warmBy, "warm-by", "fork analyses that have the same value of this `LABEL` and run the same script from one interpreter, which trusts them all with its modules; without it none are forked; see docs/warm.md", labelName),
+		options.WarmByFlag(&o.warmBy),
 		options.Duration(&o.rescueAfter, "rescue-after", "take an analysis for stuck `DURATION` after its timeout and grace (default: 10m)", time.Second),
 		options.Choice(&o.limits, "limits", "`enforce|outer|best-effort`: what is made ready before the first analysis is known; each has limits of its own", spec.LimitsEnforce, spec.LimitsOuter, spec.LimitsBestEffort),
 		g.MinFreeFlag(),
@@ -65,8 +65,6 @@ func (o *workerOptions) worker() *worker.Worker {
 	}
 	return w
 }
-
-func labelName(text string) (string, error) { return text, spec.ValidateLabelName(text) }
 
 // readClasses reads the classes that a worker takes.
 func readClasses(t options.Text) ([]string, error) {

@@ -7,7 +7,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // notOfServe are flags of run that apply to one run, and why serve refuses them.
@@ -40,8 +39,6 @@ func (o *serveOptions) flags(g *options.Global) []cli.Flag {
 		options.Bool(&o.stdio, "stdio", "read requests from standard input and write answers to standard output, until end-of-file"),
 		options.Path(&o.path, "socket", "listen on the socket `PATH`, for programs of your own uid alone, until a signal; removed at the end"),
 		options.Count(&o.jobs, "jobs", "run at most `N` analyses at once, whatever their limits (default: as many as memory and CPUs have room for by their limits together)", 1, "j"),
-		options.Parsed(&o.warmBy, "warm-by", "fork analyses that have the same value of this `LABEL` and run the same script from one interpreter, which trusts them all with its modules; without it none are forked; see docs/warm.md", labelName),
+		options.WarmByFlag(&o.warmBy),
 	)...)
 }
-
-func labelName(text string) (string, error) { return text, spec.ValidateLabelName(text) }
