@@ -22,16 +22,16 @@ func (p *peer) doctor(ctx context.Context, r rpc.Request) (any, error) {
 	if bad := r.Read(&doctorParams{}); bad != nil {
 		return nil, bad
 	}
-	defer p.reading()()
+	defer p.Reading()()
 	args := []string{}
-	for _, global := range p.program.Options.OnLine() {
+	for _, global := range p.Program.Options.OnLine() {
 		args = append(args, global.Label, global.Value)
 	}
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", append(args, "doctor", "--json")...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	var stdout bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, p.program.Stderr
+	cmd.Stdout, cmd.Stderr = &stdout, p.Program.Stderr
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -9,7 +9,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
-	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 const (
@@ -44,16 +43,11 @@ func (p *peer) list(ctx context.Context, r rpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer p.reading()()
-	runs, err := watch.List(ctx, p.stores.Host, filter)
+	runs, err := p.List(ctx, filter)
 	if err != nil {
 		return nil, err
 	}
-	all := list{Runs: []results.Listed{}, Queued: p.engine.Queued()}
-	for _, run := range runs {
-		all.Runs = append(all.Runs, results.NewListed(run))
-	}
-	return all, nil
+	return list{Runs: runs, Queued: p.Engine.Queued()}, nil
 }
 
 // filter checks the parameters.

@@ -51,9 +51,9 @@ func (p *peer) logs(ctx context.Context, r rpc.Request) (any, error) {
 			return nil, rpc.Errorf(rpc.CodeInvalidParams, "params: streams: %q is no stream; give some of %q", stream, streams)
 		}
 	}
-	run, err := p.stores.Find(ctx, params.ID)
+	run, err := p.Find(ctx, params.ID)
 	if err != nil {
-		return nil, p.failed(ctx, params.ID, err)
+		return nil, err
 	}
 	run, err = p.copyLogs(ctx, r.ID, run, params)
 	switch {
@@ -83,7 +83,7 @@ func (p *peer) copyLogs(ctx context.Context, request json.RawMessage, run catalo
 		defer parts.End()
 		to[i] = &patient{ctx, p.conn.Out, parts}
 	}
-	return watch.CopyLogs(ctx, p.stores.Host, run, to, params.Follow)
+	return watch.CopyLogs(ctx, p.Stores.Host, run, to, params.Follow)
 }
 
 // patient writes when the caller has read what was written before.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
-	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
 )
@@ -36,25 +35,17 @@ func (p *peer) outputs(ctx context.Context, r rpc.Request) (any, error) {
 	if params.From < 0 || params.Limit < 1 || params.Limit > mostEntries {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params: from %d, limit %d: give a number from 0 on, and one from 1 to %d", params.From, params.Limit, mostEntries)
 	}
-	run, err := p.stores.Find(ctx, params.ID)
-	if err != nil {
-		return nil, p.failed(ctx, params.ID, err)
-	}
-	defer p.reading()()
-	answer, seen := outputsAnswer{Entries: []any{}}, 0
-	err = p.stores.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
-		seen++
-		if seen > params.From+params.Limit {
-			answer.Next = seen - 1
-			return false
-		}
-		if seen > params.From {
-			answer.Entries = append(answer.Entries, results.NewEntry(e))
-		}
-		return true
-	})
+	run, err := p.Find(ctx, params.ID)
 	if err != nil {
 		return nil, err
+	}
+	entries, next, err := p.Page(ctx, run.Key, params.From, params.Limit)
+	if err != nil {
+		return nil, err
+	}
+	answer := outputsAnswer{Entries: []any{}, Next: next}
+	for _, e := range entries {
+		answer.Entries = append(answer.Entries, results.NewEntry(e))
 	}
 	return answer, nil
 }
@@ -81,16 +72,16 @@ func (p *peer) export(ctx context.Context, r rpc.Request) (any, error) {
 	if params.Directory == "" {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params: directory is missing; give one that is empty or can be made")
 	}
-	run, err := p.stores.Find(ctx, params.ID)
+	run, err := p.Find(ctx, params.ID)
 	if err != nil {
-		return nil, p.failed(ctx, params.ID, err)
+		return nil, err
 	}
 	if !run.State.Final() {
 		return nil, fmt.Errorf("run %q is %s; its outputs are here when it has ended", run.Key, run.State)
 	}
-	dir := options.Absolute(p.program.Options.Dir, params.Directory)
-	defer p.reading()()
-	if err := deliver.Export(ctx, p.stores.Host, run, dir, params.Overwrite); err != nil {
+	dir := options.Absolute(p.Program.Options.Dir, params.Directory)
+	defer p.Reading()()
+	if err := deliver.Export(ctx, p.Stores.Host, run, dir, params.Overwrite); err != nil {
 		return nil, err
 	}
 	return exported{dir, run.OutputsTotal}, nil

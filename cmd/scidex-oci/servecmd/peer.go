@@ -17,7 +17,7 @@ import (
 
 // peer is a connection with its caller.
 type peer struct {
-	*session
+	server
 	conn   *rpc.Conn
 	caller *engine.Caller
 
@@ -26,8 +26,8 @@ type peer struct {
 	gone   bool
 }
 
-func (s *session) newPeer(conn *rpc.Conn) *peer {
-	return &peer{session: s, conn: conn, caller: s.engine.NewCaller()}
+func (s server) newPeer(conn *rpc.Conn) *peer {
+	return &peer{server: s, conn: conn, caller: s.Engine.NewCaller()}
 }
 
 // leave ends what the caller has open.
@@ -53,7 +53,11 @@ func (p *peer) handle(ctx context.Context, r rpc.Request) (any, error) {
 		names := slices.Sorted(maps.Keys(methods))
 		return nil, rpc.Errorf(rpc.CodeNoMethod, "method %q: give one of %s%s", r.Method, strings.Join(names, ", "), suggest.DidYouMean(r.Method, names, ""))
 	}
-	return method(p, ctx, r)
+	answer, err := method(p, ctx, r)
+	if err != nil {
+		return nil, coded(err)
+	}
+	return answer, nil
 }
 
 // cancelParams are the parameters of cancel.

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
 )
 
@@ -43,7 +42,7 @@ func (p *peer) read(ctx context.Context, r rpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer p.reading()()
+	defer p.Reading()()
 	answer := readAnswer{Base64: []byte{}, Size: entry.Size, SHA256: entry.SHA256}
 	if params.Offset < entry.Size {
 		length := min(int64(params.Length), entry.Size-params.Offset)
@@ -57,15 +56,16 @@ func (p *peer) read(ctx context.Context, r rpc.Request) (any, error) {
 
 // output finds an output by its path.
 func (p *peer) output(ctx context.Context, id, path string) (outputs.Entry, error) {
-	run, err := p.stores.Find(ctx, id)
+	run, err := p.Find(ctx, id)
 	if err != nil {
-		return outputs.Entry{}, p.failed(ctx, id, err)
+		return outputs.Entry{}, err
 	}
-	entry, err := p.stores.Catalog.Output(ctx, run.Key, []byte(path))
-	if errors.Is(err, catalog.ErrNotFound) {
-		return entry, rpc.Errorf(rpc.CodeNotFound, "params: path: run %q has no output %q; \"outputs\" lists them", run.Key, path)
+	entry, err := p.Output(ctx, run, path)
+	var missing *session.NotFoundError
+	if errors.As(err, &missing) {
+		err = rpc.Errorf(rpc.CodeNotFound, "params: path: %v; \"outputs\" lists them", err)
 	}
-	return entry, errors.Join(err, deliver.OutputsRemoved(run))
+	return entry, err
 }
 
 // cursor is a blob that is open, and how far it was read.
@@ -109,7 +109,7 @@ func (p *peer) cursorAt(ctx context.Context, sha256 string, offset int64) (*curs
 	}
 	p.mu.Unlock()
 	if c == nil {
-		from, err := p.stores.Blobs.Open(context.WithoutCancel(ctx), sha256) // it outlives this request
+		from, err := p.Stores.Blobs.Open(context.WithoutCancel(ctx), sha256) // it outlives this request
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
@@ -47,14 +48,14 @@ func (p *peer) run(ctx context.Context, r rpc.Request) (any, error) {
 		}
 		<-j.Done() // its caller's end stops it
 	}
-	return answer(j.Outcome())
+	return session.Ended(j.Outcome())
 }
 
 // submit queues an analysis and answers with its id.
 func (p *peer) submit(_ context.Context, r rpc.Request) (any, error) {
 	a, params, err := p.analysis(r)
 	if err == nil {
-		err = invalid(p.named.Check(a))
+		err = invalid(p.Named.Check(a))
 	}
 	if err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func (p *peer) analysis(r rpc.Request) (spec.Analysis, runParams, error) {
 	if bad := (rpc.Request{Params: own}).Read(&params); bad != nil {
 		return spec.Analysis{}, params, bad
 	}
-	a, err := p.lines.Parse(fields)
+	a, err := p.Lines.Parse(fields)
 	if err == nil && a.ID == "" {
 		a.ID, err = runflags.NewID()
 	}
@@ -146,16 +147,26 @@ func (p *peer) queue(a spec.Analysis, params runParams) (*engine.Job, error) {
 	return j, err
 }
 
+// coded is the error of an answer.
+func coded(err error) error {
+	var missing *session.NotFoundError
+	var refused *session.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return noRun(refused.Outcome)
+	case errors.As(err, &missing):
+		return rpc.Errorf(rpc.CodeNotFound, "%v", err)
+	}
+	return err
+}
+
 // refusal is the data of an error about an analysis that became no run.
 type refusal struct {
 	Result any `json:"result"` // as run --json prints it
 }
 
-// answer is the result of a run, or why there is no run.
-func answer(o batch.Outcome) (any, error) {
-	if o.Result.Attempt > 0 {
-		return o.Result, nil
-	}
+// noRun is why an analysis became no run.
+func noRun(o batch.Outcome) *rpc.Error {
 	err := rpc.Errorf(rpc.CodeFailed, "%s", o.Result.Message)
 	err.Data = refusal{o.Result}
 	var refused *request.Error
@@ -166,5 +177,5 @@ func answer(o batch.Outcome) (any, error) {
 	case errors.As(o.Err, &refused):
 		err.Code = rpc.CodeInvalidParams
 	}
-	return nil, err
+	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
 )
@@ -55,11 +56,11 @@ func runServe(c *cli.Context, p *command.Program, o *serveOptions) error {
 		return command.Usagef("serve: --stdio and --socket are two ways to be asked; give one of them")
 	}
 	if o.stdio {
-		s, err := newSession(c, p, o)
+		s, err := newServer(c, p, o)
 		if err != nil {
 			return err
 		}
-		return s.close(s.stdio(c.Context))
+		return s.Close(s.stdio(c.Context))
 	}
 	return serveSocket(c, p, o)
 }
@@ -91,23 +92,31 @@ func serveSocket(c *cli.Context, p *command.Program, o *serveOptions) error {
 		}
 	}
 	defer l.Close()
-	s, err := newSession(c, p, o)
+	s, err := newServer(c, p, o)
 	if err != nil {
 		return err
 	}
-	s.stores.Host.Private = append(s.stores.Host.Private, o.path)
-	return s.close(s.socket(c.Context, l))
+	s.Stores.Host.Private = append(s.Stores.Host.Private, o.path)
+	return s.Close(s.socket(c.Context, l))
+}
+
+// server serves callers with the runs of a session.
+type server struct{ *session.Session }
+
+func newServer(c *cli.Context, p *command.Program, o *serveOptions) (server, error) {
+	s, err := session.New(c, p, session.Options{Run: o.run, Jobs: o.jobs, WarmBy: o.warmBy})
+	return server{s}, err
 }
 
 // stdio serves standard input and output.
-func (s *session) stdio(ctx context.Context) error {
+func (s server) stdio(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	defer s.handleSignals(stop)()
-	conn := rpc.NewConn(s.program.Stdin, s.program.Stdout.File)
+	defer s.HandleSignals(stop)()
+	conn := rpc.NewConn(s.Program.Stdin, s.Program.Stdout.File)
 	peer := s.newPeer(conn)
 	err := conn.Serve(ctx, peer.handle, peer.leave)
-	s.engine.Wait() // for detached runs
+	s.Engine.Wait() // for detached runs
 	if errors.Is(err, syscall.EPIPE) {
 		return nil // the caller has gone
 	}

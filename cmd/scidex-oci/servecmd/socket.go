@@ -114,9 +114,9 @@ func activated(env options.Lookup) (*net.UnixListener, error) {
 }
 
 // socket serves the callers of a socket until a signal drains the engine.
-func (s *session) socket(ctx context.Context, l *net.UnixListener) error {
+func (s server) socket(ctx context.Context, l *net.UnixListener) error {
 	ctx, stop := context.WithCancel(ctx)
-	defer s.handleSignals(stop)()
+	defer s.HandleSignals(stop)()
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	var callers sync.WaitGroup
 	err := s.accept(ctx, l, &callers)
@@ -125,18 +125,18 @@ func (s *session) socket(ctx context.Context, l *net.UnixListener) error {
 	}
 	stop()
 	callers.Wait()
-	s.engine.Wait()
+	s.Engine.Wait()
 	return err
 }
 
 // accept takes callers until the listener is closed.
-func (s *session) accept(ctx context.Context, l *net.UnixListener, callers *sync.WaitGroup) error {
+func (s server) accept(ctx context.Context, l *net.UnixListener, callers *sync.WaitGroup) error {
 	places := make(chan struct{}, maxCallers)
 	for {
 		c, err := l.AcceptUnix()
 		switch {
 		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-			s.stores.Host.Log.Warn("a caller has to wait", "error", err)
+			s.Stores.Host.Log.Warn("a caller has to wait", "error", err)
 			time.Sleep(100 * time.Millisecond)
 		case err != nil:
 			return fmt.Errorf("serve: %w", err)
@@ -147,7 +147,7 @@ func (s *session) accept(ctx context.Context, l *net.UnixListener, callers *sync
 }
 
 // admit serves a caller, if it may be and there is a place.
-func (s *session) admit(ctx context.Context, c *net.UnixConn, places chan struct{}, callers *sync.WaitGroup) {
+func (s server) admit(ctx context.Context, c *net.UnixConn, places chan struct{}, callers *sync.WaitGroup) {
 	if err := own(c); err != nil {
 		s.refuse(c, rpc.Errorf(rpc.CodeFailed, "%v", err))
 		return
@@ -164,18 +164,18 @@ func (s *session) admit(ctx context.Context, c *net.UnixConn, places chan struct
 }
 
 // converse serves one caller to its end.
-func (s *session) converse(ctx context.Context, c *net.UnixConn) {
+func (s server) converse(ctx context.Context, c *net.UnixConn) {
 	defer c.Close()
 	conn := rpc.NewConn(c, c)
 	peer := s.newPeer(conn)
 	if err := conn.Serve(ctx, peer.handle, peer.leave); err != nil {
-		s.stores.Host.Log.Info("a caller has gone", "error", err)
+		s.Stores.Host.Log.Info("a caller has gone", "error", err)
 	}
 }
 
 // refuse tells a caller why it is not served.
-func (s *session) refuse(c *net.UnixConn, why *rpc.Error) {
-	s.stores.Host.Log.Warn("a caller was refused", "error", why)
+func (s server) refuse(c *net.UnixConn, why *rpc.Error) {
+	s.Stores.Host.Log.Warn("a caller was refused", "error", why)
 	_ = rpc.Refuse(c, why) // it may have gone
 	c.Close()
 }

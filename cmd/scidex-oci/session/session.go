@@ -1,4 +1,6 @@
-package servecmd
+// Package session opens what a command needs that runs analyses for others until it ends: stores, a pool of supervisors and
+// the engine. It answers what they ask about runs.
+package session
 
 import (
 	"context"
@@ -9,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner"
@@ -34,36 +37,45 @@ const (
 	readsAtOnce = 4
 )
 
-// session is one engine from the command line to its end.
-type session struct {
-	program   *command.Program
+// Options say what a session runs, and how.
+type Options struct {
+	Run  *options.Run // the defaults of all requests
+	Jobs int          // at once; 0: as memory and processors have room for
+	// WarmBy is the label whose value those have in common that are forked from one interpreter; empty: none are forked.
+	WarmBy string
+}
+
+// Session is one engine from the command line to its end. Close it.
+type Session struct {
+	Program *command.Program
+	Lines   *runflags.Lines // parses requests
+	Stores  *stores.Stores
+	Engine  *engine.Engine
+	Named   plan.Named // checks requests before their turn
+
 	request   runflags.Request
-	lines     *runflags.Lines // parses requests
-	stores    *stores.Stores
 	pool      *standby.Pool
 	templates *runner.Templates // nil: none
 	warmBy    string
 	suspended batch.SuspendGroup
-	engine    *engine.Engine
-	named     plan.Named
 	reads     chan struct{} // a place for each that reads the catalog
 }
 
-// newSession opens all that runs need.
-func newSession(c *cli.Context, p *command.Program, o *serveOptions) (s *session, err error) {
-	s = &session{program: p, warmBy: o.warmBy, reads: make(chan struct{}, readsAtOnce)}
-	k := runflags.NewParser(p, c, o.run)
+// New opens all that runs need.
+func New(c *cli.Context, p *command.Program, o Options) (s *Session, err error) {
+	s = &Session{Program: p, warmBy: o.WarmBy, reads: make(chan struct{}, readsAtOnce)}
+	k := runflags.NewParser(p, c, o.Run)
 	if s.request, err = k.Options(); err != nil {
 		return nil, err
 	}
-	if s.lines, err = runflags.OpenLines(k, "-"); err != nil {
+	if s.Lines, err = runflags.OpenLines(k, "-"); err != nil {
 		return nil, err
 	}
-	how, err := s.fit(o.jobs)
+	how, err := s.fit(o.Jobs)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", c.Command.Name, err)
 	}
-	if s.pool, err = standby.NewPool(c.Context, s.lines.Under.Limits); err != nil {
+	if s.pool, err = standby.NewPool(c.Context, s.Lines.Under.Limits); err != nil {
 		return nil, err
 	}
 	if err := s.open(c.Context, how); err != nil {
@@ -74,33 +86,33 @@ func newSession(c *cli.Context, p *command.Program, o *serveOptions) (s *session
 }
 
 // open opens the stores and makes the engine.
-func (s *session) open(ctx context.Context, how engine.Options) (err error) {
-	if s.stores, err = s.program.OpenStores(ctx, s.program.Stderr); err != nil {
+func (s *Session) open(ctx context.Context, how engine.Options) (err error) {
+	if s.Stores, err = s.Program.OpenStores(ctx, s.Program.Stderr); err != nil {
 		return err
 	}
-	recovery.CommitOutcomes(ctx, s.stores.Host)
-	recovery.Tidy(ctx, s.stores.Host)
-	s.named = plan.Named{Root: s.stores.Host.Root, Overwrite: s.request.Overwrite}
+	recovery.CommitOutcomes(ctx, s.Stores.Host)
+	recovery.Tidy(ctx, s.Stores.Host)
+	s.Named = plan.Named{Root: s.Stores.Host.Root, Overwrite: s.request.Overwrite}
 	if s.warmBy != "" {
-		s.templates = runner.NewTemplates(s.stores.Host, request.Request{AnyRoot: s.request.AnyRoot, NoAudit: s.request.NoAudit})
+		s.templates = runner.NewTemplates(s.Stores.Host, request.Request{AnyRoot: s.request.AnyRoot, NoAudit: s.request.NoAudit})
 	}
 	how.Do = s.do
-	how.Asked = func(id string) []int64 { return watch.AskedToStop(s.stores.Host, id) }
-	how.Version = s.program.Build.Version
-	s.engine = engine.New(ctx, how)
+	how.Asked = func(id string) []int64 { return watch.AskedToStop(s.Stores.Host, id) }
+	how.Version = s.Program.Build.Version
+	s.Engine = engine.New(ctx, how)
 	return nil
 }
 
-// close ends what open and newSession have started.
-func (s *session) close(err error) error {
+// Close ends what New has started, and returns err with what failed in that.
+func (s *Session) Close(err error) error {
 	s.templates.Close()
 	s.pool.Close()
-	return errors.Join(err, s.stores.Close())
+	return errors.Join(err, s.Stores.Close())
 }
 
 // fit is how many analyses run at once, by the machine and by the limits of this process.
-func (s *session) fit(jobs int) (engine.Options, error) {
-	under := s.lines.Under.WithDefaults()
+func (s *Session) fit(jobs int) (engine.Options, error) {
+	under := s.Lines.Under.WithDefaults()
 	machine := capacity.ReadCapacity()
 	o := engine.Options{Overlap: s.request.Hook == nil, Room: turns.Room{Memory: machine.Memory, CPUs: machine.CPUs}}
 	o.Jobs = machine.Runs(int64(under.Memory), under.CPUs)
@@ -114,17 +126,17 @@ func (s *session) fit(jobs int) (engine.Options, error) {
 	}
 	fits, short, err := capacity.Fit(asked, room.Demand{Lines: batch.Overlapping, Inputs: inputsEach})
 	if err == nil && fits == 0 {
-		err = fmt.Errorf("serve: there is no room for even one run: %s", short)
+		err = fmt.Errorf("there is no room for even one run: %s", short)
 	}
 	o.Room.Jobs, o.Jobs = fits, min(o.Jobs, fits)
 	return o, err
 }
 
 // do runs an analysis as a line of a batch.
-func (s *session) do(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, events batch.Events) batch.Outcome {
+func (s *Session) do(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, events batch.Events) batch.Outcome {
 	runs := batch.Runs{
-		Host: s.stores.Host, Pool: s.pool, Templates: s.templates, WarmBy: s.warmBy, Version: s.program.Build.Version,
-		AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit, Caller: s.lines.Caller(),
+		Host: s.Stores.Host, Pool: s.pool, Templates: s.templates, WarmBy: s.warmBy, Version: s.Program.Build.Version,
+		AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit, Caller: s.Lines.Caller(),
 		Suspended: &s.suspended, At: plain, Events: events,
 		Started: func(batch.Line) {}, Used: func(batch.Line, string, event.Usage) {},
 	}
@@ -144,33 +156,33 @@ func plain(_ int, err error) error {
 }
 
 // hook is the post-process command of a run. What it writes goes to standard error.
-func (s *session) hook(batch.Line) (hook *request.Hook, done func()) {
+func (s *Session) hook(batch.Line) (hook *request.Hook, done func()) {
 	own := *s.request.Hook
-	own.Output = s.program.Stderr
+	own.Output = s.Program.Stderr
 	return &own, func() {}
 }
 
-// handleSignals drains with the first signal, stops all runs with the second and ends the process with the third. drained is
+// HandleSignals drains with the first signal, stops all runs with the second and ends the process with the third. drained is
 // called when the last run has ended.
-func (s *session) handleSignals(drained func()) (done func()) {
+func (s *Session) HandleSignals(drained func()) (done func()) {
 	signals, unnotify := command.StopSignals()
 	unsuspend := command.HandleSuspend(&s.suspended)
 	go func() {
 		for received := 0; ; {
 			signal := <-signals
-			if s.engine.Signal(signal) {
+			if s.Engine.Signal(signal) {
 				continue
 			}
 			switch received++; received {
 			case 1:
-				s.stores.Host.Log.Info("no new runs are taken", "signal", signal.Name)
-				s.engine.Drain()
+				s.Stores.Host.Log.Info("no new runs are taken", "signal", signal.Name)
+				s.Engine.Drain()
 				go func() {
-					s.engine.Wait()
+					s.Engine.Wait()
 					drained()
 				}()
 			case 2:
-				s.engine.Stop(signal)
+				s.Engine.Stop(signal)
 			default:
 				os.Exit(signal.ExitCode)
 			}
