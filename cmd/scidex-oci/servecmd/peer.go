@@ -46,12 +46,18 @@ var methods = map[string]func(p *peer, ctx context.Context, r rpc.Request) (any,
 	"outputs": (*peer).outputs, "read": (*peer).read, "export": (*peer).export, "doctor": (*peer).doctor,
 }
 
+// inOrder are the methods after which the next request waits until theirs has its place in the queue.
+var inOrder = []string{"run", "submit"}
+
 // handle answers a request.
 func (p *peer) handle(ctx context.Context, r rpc.Request) (any, error) {
 	method, ok := methods[r.Method]
 	if !ok {
 		names := slices.Sorted(maps.Keys(methods))
 		return nil, rpc.Errorf(rpc.CodeNoMethod, "method %q: give one of %s%s", r.Method, strings.Join(names, ", "), suggest.DidYouMean(r.Method, names, ""))
+	}
+	if !slices.Contains(inOrder, r.Method) {
+		r.Taken()
 	}
 	answer, err := method(p, ctx, r)
 	if err != nil {

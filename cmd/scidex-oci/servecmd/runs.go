@@ -37,6 +37,7 @@ func (p *peer) run(ctx context.Context, r rpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Taken()
 	select {
 	case <-j.Done():
 	case <-ctx.Done():

@@ -18,7 +18,8 @@ var (
 	ErrGone = errors.New("the caller has gone")
 )
 
-// Handler answers a request with a value or an *Error. Any other error is CodeFailed with its text.
+// Handler answers a request with a value or an *Error. Any other error is CodeFailed with its text. The next request waits until it
+// calls Taken or returns.
 type Handler func(ctx context.Context, r Request) (any, error)
 
 // Conn is a connection.
@@ -121,7 +122,7 @@ func (c *Conn) take(ctx context.Context, line []byte) {
 	taken, bad := c.begin(ctx, string(r.ID))
 	switch {
 	case bad == nil:
-		c.tasks.Go(func() { c.perform(taken, r) })
+		c.start(taken, r)
 	case bad.Code == CodeBusy:
 		c.answer(r.ID, nil, bad)
 	default: // an answer with this id would be taken for that of the other
@@ -141,6 +142,20 @@ func (c *Conn) begin(ctx context.Context, id string) (context.Context, *Error) {
 	}
 	ctx, c.open[id] = context.WithCancelCause(ctx)
 	return ctx, nil
+}
+
+// start answers a request in a goroutine, and returns when the next may start.
+func (c *Conn) start(ctx context.Context, r Request) {
+	next := make(chan struct{})
+	r.taken = sync.OnceFunc(func() { close(next) })
+	c.tasks.Go(func() {
+		defer r.Taken()
+		c.perform(ctx, r)
+	})
+	select {
+	case <-next:
+	case <-ctx.Done():
+	}
 }
 
 // perform answers a request. Its id is free again before the answer is written.

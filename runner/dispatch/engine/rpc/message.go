@@ -43,7 +43,12 @@ type Request struct {
 	ID     json.RawMessage
 	Method string
 	Params json.RawMessage // an object, "{}" where there is none or null
+	taken  func()
 }
+
+// Taken lets the next request of the connection start. One that has to keep its place before that calls it when it has it; the
+// end of its handler does so too.
+func (r Request) Taken() { r.taken() }
 
 // response answers a request; the id is null where it is not known.
 type response struct {

@@ -32,6 +32,7 @@ func (a answered) short() string {
 
 // echo answers with its method, fails by its name, or waits to be canceled.
 func echo(ctx context.Context, r Request) (any, error) {
+	r.Taken()
 	switch r.Method {
 	case "fail":
 		return nil, errors.New("why")
@@ -240,5 +241,33 @@ func TestFullStopsReading(t *testing.T) {
 	slices.Sort(got)
 	if want := []string{"1 first", "2 later"}; !slices.Equal(got, want) || <-full {
 		t.Errorf("%q, want %q while there is room", got, want)
+	}
+}
+
+// TestOrder: no request starts before the one before it is taken.
+func TestOrder(t *testing.T) {
+	var started []string // by one handler at a time
+	take := make(chan struct{})
+	p := serve(t, func(ctx context.Context, r Request) (any, error) {
+		started = append(started, r.Method)
+		<-take
+		r.Taken()
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	})
+	var all strings.Builder
+	var want []string
+	for i := range 100 {
+		want = append(want, fmt.Sprint(i))
+		all.WriteString(request(want[i], want[i]))
+	}
+	go func() { _, _ = io.WriteString(p, all.String()) }()
+	for range want {
+		take <- struct{}{}
+	}
+	p.conn.Cancel([]byte("99"))
+	p.next()
+	if !slices.Equal(started, want) {
+		t.Errorf("%q", started)
 	}
 }
