@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 )
 
 // Codes of errors. Those from -32700 to -32600 are of the specification, that of Canceled is of the Language Server Protocol.
 const (
-	CodeParse          = -32700 // the line is no JSON, too long, or does not end
+	CodeParse          = -32700 // the line is no JSON, not UTF-8, too long, or does not end
 	CodeInvalidRequest = -32600 // it is no request
 	CodeNoMethod       = -32601
 	CodeInvalidParams  = -32602 // the message names the field
@@ -72,6 +73,9 @@ const maxID = 256
 
 // parse reads a request. An error is answered with the request's id where that could be read.
 func parse(line []byte) (Request, *Error) {
+	if !utf8.Valid(line) { // an id comes back as it is
+		return Request{}, Errorf(CodeParse, "the line is not UTF-8; JSON is (RFC 8259)")
+	}
 	if line[0] == '[' {
 		return Request{}, Errorf(CodeInvalidRequest, "an array of requests is not taken; give one request a line")
 	}

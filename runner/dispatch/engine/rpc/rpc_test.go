@@ -91,13 +91,14 @@ func request(id, method string) string {
 func TestHostileLines(t *testing.T) {
 	p := serve(t, echo)
 	for line, want := range map[string]string{
-		`{`:         "null -32700",
-		`[1]`:       "null -32600",
-		`[]`:        "null -32600",
-		`1`:         "null -32600",
-		`null`:      "null -32600",
-		`{} {}`:     "null -32700",
-		"\xff":      "null -32700",
+		`{`:     "null -32700",
+		`[1]`:   "null -32600",
+		`[]`:    "null -32600",
+		`1`:     "null -32600",
+		`null`:  "null -32600",
+		`{} {}`: "null -32700",
+		"\xff":  "null -32700",
+		"{\"jsonrpc\": \"2.0\", \"id\": \"\xff\", \"method\": \"a\"}": "null -32700",
 		`{"id": 1}`: "1 -32600",
 		`{"jsonrpc": "1.0", "id": 1, "method": "a"}`:                         "1 -32600",
 		`{"jsonrpc": "2.0", "id": 1, "method": 2}`:                           "1 -32600",
