@@ -16,10 +16,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
-	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
@@ -28,14 +26,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-const (
-	// mostAtOnce bounds the analyses at once where nothing else does.
-	mostAtOnce = 256
-	// inputsEach is how many inputs a request is expected to have, for the bound on open files.
-	inputsEach = 8
-	// readsAtOnce bounds what list, show and others hold in memory.
-	readsAtOnce = 4
-)
+// readsAtOnce bounds what list, show and others hold in memory.
+const readsAtOnce = 4
 
 // Options say what a session runs, and how.
 type Options struct {
@@ -58,7 +50,8 @@ type Session struct {
 	templates *runner.Templates // nil: none
 	warmBy    string
 	suspended batch.SuspendGroup
-	reads     chan struct{} // a place for each that reads the catalog
+	account   *turns.Account // nil: Jobs counts the runs
+	reads     chan struct{}  // a place for each that reads the catalog
 }
 
 // New opens all that runs need.
@@ -107,29 +100,7 @@ func (s *Session) open(ctx context.Context, how engine.Options) (err error) {
 func (s *Session) Close(err error) error {
 	s.templates.Close()
 	s.pool.Close()
-	return errors.Join(err, s.Stores.Close())
-}
-
-// fit is how many analyses run at once, by the machine and by the limits of this process.
-func (s *Session) fit(jobs int) (engine.Options, error) {
-	under := s.Lines.Under.WithDefaults()
-	machine := capacity.ReadCapacity()
-	o := engine.Options{Overlap: s.request.Hook == nil, Room: turns.Room{Memory: machine.Memory, CPUs: machine.CPUs}}
-	o.Jobs = machine.Runs(int64(under.Memory), under.CPUs)
-	if jobs > 0 {
-		o.Room, o.Jobs = turns.Room{}, jobs
-	}
-	o.Idle = machine.Idle(o.Jobs, int64(under.Memory), under.CPUs)
-	asked := mostAtOnce
-	if jobs > 0 {
-		asked = jobs
-	}
-	fits, short, err := capacity.Fit(asked, room.Demand{Lines: batch.Overlapping, Inputs: inputsEach})
-	if err == nil && fits == 0 {
-		err = fmt.Errorf("there is no room for even one run: %s", short)
-	}
-	o.Room.Jobs, o.Jobs = fits, min(o.Jobs, fits)
-	return o, err
+	return errors.Join(err, s.account.Close(), s.Stores.Close())
 }
 
 // do runs an analysis as a line of a batch.

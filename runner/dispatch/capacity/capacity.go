@@ -28,14 +28,19 @@ func ReadCapacity() Capacity {
 // ReadTotal is ReadCapacity with all memory, also what others use now.
 func ReadTotal() Capacity { return usable("MemTotal:") }
 
+// ReadMachine is what the machine has for the programs of all users, whatever the limits of this process are.
+func ReadMachine() Capacity {
+	return Capacity{Memory: memoryOf("/proc/meminfo", "MemAvailable:"), CPUs: processorsOf("/proc/stat")}
+}
+
 func usable(memory string) Capacity {
 	c := Capacity{Memory: memoryOf("/proc/meminfo", memory), CPUs: float64(runtime.NumCPU())}
 	held := outer.Find(os.Getpid()).Held()
-	return c.within(held.Memory, held.CPUs)
+	return c.Within(held.Memory, held.CPUs)
 }
 
-// within is c, or the less that limits leave; a limit of 0 is none.
-func (c Capacity) within(memory int64, cpus float64) Capacity {
+// Within is c, or the less that limits leave; a limit of 0 is none.
+func (c Capacity) Within(memory int64, cpus float64) Capacity {
 	if memory > 0 && (c.Memory == 0 || memory < c.Memory) {
 		c.Memory = memory
 	}
@@ -103,4 +108,18 @@ func memoryOf(meminfo, field string) int64 {
 		}
 	}
 	return 0
+}
+
+// processorsOf is how many processors are online by proc_stat(5), 0 where that does not say.
+func processorsOf(stat string) (n float64) {
+	text, err := os.ReadFile(stat)
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, _, _ := strings.Cut(line, " "); name != "cpu" && strings.HasPrefix(name, "cpu") {
+			n++
+		}
+	}
+	return n
 }

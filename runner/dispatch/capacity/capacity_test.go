@@ -1,6 +1,19 @@
 package capacity
 
-import "testing"
+import (
+	"runtime"
+	"testing"
+)
+
+// TestReadMachine has at least what this process may use.
+func TestReadMachine(t *testing.T) {
+	if m := ReadMachine(); m.Memory <= 0 || m.CPUs < float64(runtime.NumCPU()) {
+		t.Errorf("%+v", m)
+	}
+	if n := processorsOf("/nowhere"); n != 0 {
+		t.Errorf("%v processors", n)
+	}
+}
 
 // TestWithout leaves room for a template where memory is the bound, and nowhere else.
 func TestWithout(t *testing.T) {

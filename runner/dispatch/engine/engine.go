@@ -30,6 +30,8 @@ type Options struct {
 	// Do runs one, and passes its events on where events is not nil.
 	Do   func(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, events batch.Events) batch.Outcome
 	Room turns.Room
+	// Account is what this engine shares with others; nil: nothing.
+	Account *turns.Account
 	// Jobs is how many analyses with the default limits there is room for; as many are prepared ahead, or committed, at once.
 	Jobs int
 	// Idle is how many besides Jobs the machine has processors and memory for.
@@ -63,9 +65,10 @@ type Engine struct {
 func New(ctx context.Context, o Options) *Engine {
 	o.Jobs = max(o.Jobs, 1)
 	e := &Engine{
-		Options: o, ctx: ctx, turns: turns.New(o.Room), short: capacity.Short(), brief: capacity.Brief(), jobs: map[string]*Job{},
+		Options: o, ctx: ctx, short: capacity.Short(), brief: capacity.Brief(), jobs: map[string]*Job{},
 		refused: outcomes{by: map[string]batch.Outcome{}},
 	}
+	e.turns = turns.NewShared(o.Room, o.Account, e.retry)
 	e.idle = sync.NewCond(&e.mu)
 	return e
 }
@@ -152,27 +155,47 @@ func (e *Engine) running() []*stops.Run {
 	return all
 }
 
+// retry starts what there is room for when others have left some.
+func (e *Engine) retry() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.pump()
+}
+
 // pump starts what there is room for, one of each caller in turn.
 func (e *Engine) pump() {
 	for {
 		i := slices.IndexFunc(e.callers, func(c *Caller) bool { return len(c.queue) > 0 })
-		if i < 0 || !e.room(e.callers[i].queue[0]) {
+		if i < 0 {
 			return
 		}
 		c := e.callers[i]
 		j := c.queue[0]
+		turn := e.turn(j.demand())
+		if turn == nil {
+			return
+		}
 		c.queue[0], c.queue = nil, c.queue[1:]
 		e.callers = slices.Delete(e.callers, i, i+1)
 		if !c.left() {
 			e.callers = append(e.callers, c)
 		}
-		e.start(j)
+		e.start(j, turn)
 	}
 }
 
-// room reports whether a job may be started: it has its turn at once, or may be prepared before that.
-func (e *Engine) room(j *Job) bool {
-	return e.vacant < e.Jobs && (e.turns.Fits(j.demand()) || e.turns.Waiting() < e.ahead())
+// turn is that of a job which may be started: it has its turn at once, or may be prepared before that. nil: it has to wait.
+func (e *Engine) turn(d turns.Demand) *turns.Turn {
+	if e.vacant >= e.Jobs {
+		return nil
+	}
+	if turn := e.turns.Now(d); turn != nil {
+		return turn
+	}
+	if e.turns.Waiting() < e.ahead() {
+		return e.turns.Next(d)
+	}
+	return nil
 }
 
 // ahead is how many may be prepared while others run, as in a batch.
@@ -189,9 +212,8 @@ func (e *Engine) ahead() int {
 }
 
 // start runs a job.
-func (e *Engine) start(j *Job) {
+func (e *Engine) start(j *Job, turn *turns.Turn) {
 	j.started = true
-	turn := e.turns.Next(j.demand())
 	if e.Overlap {
 		j.line.Admit, j.line.Vacate = turn.Wait, sync.OnceFunc(func() { e.vacate(j, turn) })
 	}

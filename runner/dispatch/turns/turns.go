@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Room is what analyses may use together. 0 is no bound.
@@ -29,23 +30,37 @@ func (r Room) has(jobs int, all Demand) bool {
 	return jobs <= 1 || (r.Jobs == 0 || jobs <= r.Jobs) && (r.Memory == 0 || all.Memory <= r.Memory) && (r.CPUs == 0 || all.CPUs <= r.CPUs+slack)
 }
 
+// again is the time after which an account is asked again that had no room. Another engine's end of an analysis wakes no one.
+const again = 10 * time.Millisecond
+
 // Turns are the turns of analyses that have not ended. It is safe for concurrent use.
 type Turns struct {
-	room Room
-	mu   sync.Mutex
-	live []*Turn // in order
+	room    Room
+	account *Account // nil: none
+	retry   func()
+	mu      sync.Mutex
+	live    []*Turn // in order
+	timer   *time.Timer
 }
 
 // New makes the turns of a room.
 func New(room Room) *Turns { return &Turns{room: room} }
 
+// NewShared makes the turns of a room whose analyses need room in an account too. Where that had none, retry is called when it may have
+// some, in a goroutine of its own.
+func NewShared(room Room, account *Account, retry func()) *Turns {
+	return &Turns{room: room, account: account, retry: retry}
+}
+
 // Turn is one analysis' turn.
 type Turn struct {
-	of     *Turns
-	demand Demand
-	begin  chan struct{} // closed when it is its turn
-	open   bool
+	of      *Turns
+	demand  Demand
+	begin   chan struct{} // closed when it is its turn
+	release func()        // of the account; nil: it does not have its turn
 }
+
+func (t *Turn) open() bool { return t.release != nil }
 
 // Next is the turn of an analysis that comes after all others.
 func (t *Turns) Next(d Demand) *Turn {
@@ -57,20 +72,36 @@ func (t *Turns) Next(d Demand) *Turn {
 	return turn
 }
 
+// Now is the turn of an analysis that has it at once; nil: it would have to wait.
+func (t *Turns) Now(d Demand) *Turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	turn := &Turn{of: t, demand: d, begin: make(chan struct{})}
+	t.live = append(t.live, turn)
+	if t.waiting() > 1 || t.fit() < len(t.live) || !t.open(turn) {
+		t.live = t.live[:len(t.live)-1]
+		return nil
+	}
+	return turn
+}
+
 // Waiting is how many do not have their turn yet.
 func (t *Turns) Waiting() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.live) - t.fit()
+	return t.waiting()
 }
 
-// Fits reports whether an analysis would have its turn at once.
-func (t *Turns) Fits(d Demand) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.live = append(t.live, &Turn{demand: d})
-	defer func() { t.live = t.live[:len(t.live)-1] }()
-	return t.fit() == len(t.live)
+func (t *Turns) waiting() int { return len(t.live) - t.opened() }
+
+// opened is how many have their turn.
+func (t *Turns) opened() (n int) {
+	for _, turn := range t.live {
+		if turn.open() {
+			n++
+		}
+	}
+	return n
 }
 
 // fit is how many there is room for, from the first on. A large one is not overtaken.
@@ -89,10 +120,35 @@ func (t *Turns) fit() int {
 // call opens the turns for which there is room.
 func (t *Turns) call() {
 	for _, turn := range t.live[:t.fit()] {
-		if !turn.open {
-			turn.open = true
-			close(turn.begin)
+		if !turn.open() && !t.open(turn) {
+			return
 		}
+	}
+}
+
+// open opens a turn, if the account has room.
+func (t *Turns) open(turn *Turn) bool {
+	release, ok := t.account.Take(turn.demand, t.opened() == 0)
+	if ok {
+		turn.release = release
+		close(turn.begin)
+	} else if t.timer == nil {
+		t.timer = time.AfterFunc(again, t.ask)
+	}
+	return ok
+}
+
+// ask asks the account again. Where nothing waits any more, another engine is next.
+func (t *Turns) ask() {
+	t.mu.Lock()
+	t.timer = nil
+	t.call()
+	t.mu.Unlock()
+	t.retry()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.timer == nil {
+		t.account.Yield()
 	}
 }
 
@@ -110,6 +166,13 @@ func (t *Turn) Wait(ctx context.Context) error {
 func (t *Turn) End() {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
-	t.of.live = slices.DeleteFunc(t.of.live, func(turn *Turn) bool { return turn == t })
+	i := slices.Index(t.of.live, t)
+	if i < 0 {
+		return
+	}
+	t.of.live = slices.Delete(t.of.live, i, i+1)
+	if t.open() {
+		t.release()
+	}
 	t.of.call()
 }

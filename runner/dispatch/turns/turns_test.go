@@ -40,17 +40,24 @@ func TestTurns(t *testing.T) {
 func TestRoom(t *testing.T) {
 	all := New(Room{Jobs: 9, Memory: 10, CPUs: 0.3})
 	small := Demand{Memory: 1, CPUs: 0.1}
+	fits := func(d Demand) bool {
+		turn := all.Now(d)
+		if turn != nil {
+			turn.End()
+		}
+		return turn != nil
+	}
 	one, two := all.Next(small), all.Next(small)
-	if !all.Fits(small) || all.Fits(Demand{Memory: 9, CPUs: 0.1}) || all.Fits(Demand{Memory: 1, CPUs: 0.2}) {
+	if !fits(small) || fits(Demand{Memory: 9, CPUs: 0.1}) || fits(Demand{Memory: 1, CPUs: 0.2}) {
 		t.Error("two small ones leave room for a third like them alone")
 	}
 	large := all.Next(Demand{Memory: 20, CPUs: 4})
-	if all.Fits(small) || all.Waiting() != 1 {
+	if fits(small) || all.Waiting() != 1 {
 		t.Errorf("a small one overtakes; %d wait", all.Waiting())
 	}
 	one.End()
 	two.End()
-	if err := large.Wait(t.Context()); err != nil || all.Fits(small) {
+	if err := large.Wait(t.Context()); err != nil || fits(small) {
 		t.Errorf("a large one has no company: %v", err)
 	}
 }

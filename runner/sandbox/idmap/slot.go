@@ -40,8 +40,8 @@ func idDirs(uid int) []string {
 	return dirs
 }
 
-// makeIDDir returns the first candidate that is a directory of the user alone.
-func (a Account) makeIDDir() (string, error) {
+// LockDir is the directory of the user's lock files: the first candidate that is a directory of the user alone.
+func (a Account) LockDir() (string, error) {
 	var errs []error
 	for _, dir := range idDirs(a.UID) {
 		// If the parents cannot be made, ownDir reports an error.
@@ -68,7 +68,7 @@ func (a Account) AcquireSlot(self bool) (Slot, error) {
 	if !a.HasRange() {
 		return Slot{}, nil // one identity mapping: both ids are 0 in the outer namespace
 	}
-	dir, err := a.makeIDDir()
+	dir, err := a.LockDir()
 	if err != nil {
 		return Slot{}, fmt.Errorf("lock ids: %w", err)
 	}

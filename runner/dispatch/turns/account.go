@@ -1,0 +1,152 @@
+package turns
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Account counts what the analyses of all engines of an account on one host use. Each has locked as many bytes of one file as its
+// memory limit has, and as many as its CPU limit has thousandths: so the kernel counts, and drops what a killed engine had.
+// It is safe for concurrent use.
+type Account struct {
+	file *os.File
+	// Memory, in bytes, and CPUs are what all have together: what was free when the first of the engines that live now started.
+	Memory int64
+	CPUs   float64
+}
+
+// The parts of the file. Its content are the figures that the first engine has measured.
+var (
+	alive      = span{0, 1} // read locks of all engines
+	front      = span{1, 2} // a write lock of the one whose analysis is the next
+	processors = int64(1) << 20
+	memory     = int64(1) << 40
+	whole      = span{0, math.MaxInt64}
+)
+
+const (
+	// stalled is the age of the file's modification time after which the engine at the front is taken for suspended: it sets the time
+	// at each try.
+	stalled = 2 * time.Second
+	// opens bounds the tries of OpenAccount. One more is needed only where an engine is killed while it writes the figures.
+	opens     = 100
+	milliCPUs = 1000
+)
+
+// OpenAccount opens the file of an account, which has the memory and CPUs of machine where no other engine has it open.
+func OpenAccount(path string, machine Room) (*Account, error) {
+	f, err := openOwn(path)
+	if err != nil {
+		return nil, err
+	}
+	a := &Account{file: f}
+	for range opens {
+		if err = a.enroll(machine); !errors.Is(err, errFigures) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return a, nil
+}
+
+var errFigures = errors.New("it does not have the memory and CPUs of an account; remove it")
+
+// enroll notes that this engine lives, and reads or writes the figures.
+func (a *Account) enroll(machine Room) error {
+	err := lock(a.file, unix.F_OFD_SETLK, unix.F_WRLCK, alive)
+	if err == nil {
+		a.Memory, a.CPUs = machine.Memory, machine.CPUs
+		_, err = a.file.WriteAt(a.figures(), 0)
+		return errors.Join(err, lock(a.file, unix.F_OFD_SETLK, unix.F_RDLCK, alive))
+	}
+	if !errors.Is(err, unix.EAGAIN) {
+		return err
+	}
+	if err = lock(a.file, unix.F_OFD_SETLKW, unix.F_RDLCK, alive); err != nil {
+		return err
+	}
+	text := make([]byte, len(a.figures()))
+	_, err = a.file.ReadAt(text, 0)
+	if n, _ := fmt.Sscan(string(text), &a.Memory, &a.CPUs); err != nil || n != 2 {
+		return errors.Join(errFigures, lock(a.file, unix.F_OFD_SETLK, unix.F_UNLCK, alive))
+	}
+	return nil
+}
+
+// figures is the content of the file, always of one length.
+func (a *Account) figures() []byte { return fmt.Appendf(nil, "%20d %12.3f\n", a.Memory, a.CPUs) }
+
+// Close leaves the account. What was taken stays taken.
+func (a *Account) Close() error {
+	if a == nil {
+		return nil
+	}
+	return errors.Join(lock(a.file, unix.F_OFD_SETLK, unix.F_UNLCK, whole), a.file.Close())
+}
+
+// Take takes what an analysis may use, at most all that the account has, or reports false: then this engine is at the front until
+// it has taken that, or Yield. One that is alone in its engine needs memory only, so that each engine goes on.
+func (a *Account) Take(d Demand, alone bool) (release func(), ok bool) {
+	if a == nil {
+		return func() {}, true
+	}
+	if !a.first() {
+		return nil, false
+	}
+	release, ok = a.take(d, alone)
+	if ok {
+		a.Yield()
+	} else {
+		_ = unix.UtimesNanoAt(int(a.file.Fd()), "", nil, unix.AT_EMPTY_PATH) // now; see stalled
+	}
+	return release, ok
+}
+
+// first reports whether this engine may take something: a large analysis is not overtaken by those of other engines.
+func (a *Account) first() bool {
+	if lock(a.file, unix.F_OFD_SETLK, unix.F_WRLCK, front) == nil {
+		return true
+	}
+	info, err := a.file.Stat()
+	return err == nil && time.Since(info.ModTime()) > stalled
+}
+
+// Yield lets other engines take something.
+func (a *Account) Yield() {
+	if a != nil {
+		_ = lock(a.file, unix.F_OFD_SETLK, unix.F_UNLCK, front)
+	}
+}
+
+// take takes what an analysis may use by an open file description of its own. An error, as where too many files are open, is
+// a lack of room.
+func (a *Account) take(d Demand, alone bool) (release func(), ok bool) {
+	f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", a.file.Fd()), os.O_RDWR, 0)
+	if err != nil {
+		return nil, false
+	}
+	release = func() {
+		_ = lock(f, unix.F_OFD_SETLK, unix.F_UNLCK, whole) // a child that is just started may have a copy of f
+		f.Close()
+	}
+	cpus := min(milli(d.CPUs), milli(a.CPUs))
+	bytes := min(d.Memory, a.Memory)
+	if got, err := take(f, span{memory, memory + a.Memory}, bytes); err != nil || got < bytes {
+		release()
+		return nil, false
+	}
+	if got, err := take(f, span{processors, processors + milli(a.CPUs)}, cpus); !alone && (err != nil || got < cpus) {
+		release()
+		return nil, false
+	}
+	return release, true
+}
+
+func milli(cpus float64) int64 { return int64(math.Round(cpus * milliCPUs)) }
