@@ -20,6 +20,8 @@ const (
 	mostTemplates = 4
 	// mostTries bounds the templates that are made for one kind of analysis: a file that changes ends one.
 	mostTries = 3
+	// mostKinds bounds the kinds of analyses that are remembered.
+	mostKinds = 1024
 	// worthATemplate is how many analyses of a kind are seen before a template is made for the next ones.
 	worthATemplate = 2
 )
@@ -146,6 +148,9 @@ func (t *Templates) use(s *served, req *request.Request) bool {
 func (t *Templates) kindOf(group string, a spec.Analysis) *kind {
 	name := kindName(group, a)
 	if t.kinds[name] == nil {
+		if len(t.kinds) >= mostKinds {
+			maps.DeleteFunc(t.kinds, func(_ string, k *kind) bool { return k.template == nil })
+		}
 		t.kinds[name] = &kind{}
 	}
 	return t.kinds[name]

@@ -133,6 +133,22 @@ func TestTemplatesAreTriedAgain(t *testing.T) {
 	}
 }
 
+// TestTemplatesForgetKinds: of very many kinds those without a template are forgotten.
+func TestTemplatesForgetKinds(t *testing.T) {
+	var made atomic.Int64
+	all := idle(&made)
+	defer all.Close()
+	kept := spec.Analysis{Script: "kept.py"}
+	ask(t, all, "", kept)
+	ask(t, all, "", kept)
+	for i := range mostKinds + 10 {
+		ask(t, all, "", spec.Analysis{Script: fmt.Sprint(i, ".py")})
+	}
+	if !all.has(kept) || len(all.kinds) > mostKinds {
+		t.Errorf("of %d kinds the one with a template is kept: %v", len(all.kinds), all.has(kept))
+	}
+}
+
 // TestTemplatesAreAwaited: the second analysis of a kind, and the third, are forked, or go on without where none is ready. A stop ends
 // the wait, and is passed on with the next one.
 func TestTemplatesAreAwaited(t *testing.T) {
