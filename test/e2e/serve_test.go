@@ -437,28 +437,38 @@ func TestServeLeavesNothing(t *testing.T) {
 	s.close(0)
 }
 
-// TestServeForked: analyses are forked from one interpreter if they have the same value of the label that --warm-by names, and no others.
+// TestServeForked: analyses of the caller on pipes are forked from one interpreter if they run the same script, those of a socket's callers
+// if they have the same value of the label that --warm-by names.
 func TestServeForked(t *testing.T) {
 	h := newHarness(t)
 	script := h.write("says.py", "import json\nprint('said')\n", 0o644)
-	kinds := func(s *served, labels map[string]string) (all []string) {
+	kinds := func(s *served, label string) string {
+		var all []string
 		for range 3 {
-			r := s.result(s.call("run", map[string]any{"script": script, "labels": labels}))
+			r := s.result(s.call("run", map[string]any{"script": script, "labels": map[string]string{"project": label}}))
 			all = append(all, r.kind())
 		}
-		return all
+		return strings.Join(all, " ")
 	}
-	one, other := map[string]string{"project": "one"}, map[string]string{"project": "other"}
-	s := h.serve("--warm-by", "project")
-	if got := fmt.Sprint(kinds(s, one), kinds(s, other), kinds(s, map[string]string{})); !regexp.MustCompile(`^\[\w+ forked forked\] \[\w+ forked forked\] \[[^f]*\]$`).MatchString(got) {
-		t.Errorf("the starts were %s", got)
+	const forked, alone = `^\w+ forked forked$`, `^[^f]*$`
+	check := func(how, got, want string) {
+		if !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s: the starts were %s, want %s", how, got, want)
+		}
 	}
-	s.close(0)
-	s = h.serve()
-	if got := fmt.Sprint(kinds(s, one)); strings.Contains(got, "forked") {
-		t.Errorf("without --warm-by the starts were %s", got)
+	for _, c := range []struct{ flag, want string }{{"--warm=auto", forked}, {"--warm=none", alone}} {
+		s := h.serve(c.flag)
+		check("on pipes "+c.flag, kinds(s, "one"), c.want)
+		s.close(0)
 	}
-	s.close(0)
+	for flag, want := range map[string]string{"--warm-by=project": forked, "--warm=auto": alone} {
+		l := h.engine(flag)
+		s := l.caller()
+		check("on a socket "+flag, kinds(s, "one"), want)
+		check("on a socket "+flag+", for others", kinds(s, "other"), want)
+		check("without the label", kinds(s, ""), alone)
+		l.stop()
+	}
 }
 
 // note adds a part of a log, which has to follow what came before it.

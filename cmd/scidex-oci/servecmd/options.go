@@ -27,7 +27,7 @@ type serveOptions struct {
 	run   *options.Run
 	jobs  int // 0: as memory and processors have room for
 	stdio bool
-	// warmBy is the label whose value those have in common that are forked from one interpreter; empty: none are forked.
+	// warmBy is the label whose value those have in common that are forked from one interpreter; empty: those of one caller.
 	warmBy string
 	path   string // of the socket
 }

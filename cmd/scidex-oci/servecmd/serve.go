@@ -104,7 +104,7 @@ func serveSocket(c *cli.Context, p *command.Program, o *serveOptions) error {
 type server struct{ *session.Session }
 
 func newServer(c *cli.Context, p *command.Program, o *serveOptions) (server, error) {
-	s, err := session.New(c, p, session.Options{Run: o.run, Jobs: o.jobs, WarmBy: o.warmBy})
+	s, err := session.New(c, p, session.Options{Run: o.run, Jobs: o.jobs, WarmBy: o.warmBy, OneCaller: o.stdio})
 	return server{s}, err
 }
 

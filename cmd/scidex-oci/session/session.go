@@ -33,8 +33,10 @@ const readsAtOnce = 4
 type Options struct {
 	Run  *options.Run // the defaults of all requests
 	Jobs int          // at once; 0: as memory and processors have room for
-	// WarmBy is the label whose value those have in common that are forked from one interpreter; empty: none are forked.
+	// WarmBy is the label whose value those have in common that are forked from one interpreter; empty: those of one caller.
 	WarmBy string
+	// OneCaller says that all requests are of one caller, whose runs trust each other's modules as lines of a batch do.
+	OneCaller bool
 }
 
 // Session is one engine from the command line to its end. Close it.
@@ -75,6 +77,9 @@ func New(c *cli.Context, p *command.Program, o Options) (s *Session, err error) 
 		s.pool.Close()
 		return nil, err
 	}
+	if o.OneCaller || o.WarmBy != "" {
+		s.templates = runner.NewTemplates(s.Stores.Host, request.Request{AnyRoot: s.request.AnyRoot, NoAudit: s.request.NoAudit})
+	}
 	return s, nil
 }
 
@@ -86,9 +91,6 @@ func (s *Session) open(ctx context.Context, how engine.Options) (err error) {
 	recovery.CommitOutcomes(ctx, s.Stores.Host)
 	recovery.Tidy(ctx, s.Stores.Host)
 	s.Named = plan.Named{Root: s.Stores.Host.Root, Overwrite: s.request.Overwrite}
-	if s.warmBy != "" {
-		s.templates = runner.NewTemplates(s.Stores.Host, request.Request{AnyRoot: s.request.AnyRoot, NoAudit: s.request.NoAudit})
-	}
 	how.Do = s.do
 	how.Asked = func(id string) []int64 { return watch.AskedToStop(s.Stores.Host, id) }
 	how.Version = s.Program.Build.Version
