@@ -7,8 +7,9 @@
 __version__ = "0.1.0"
 
 from .batch import Batch
-from .errors import (AnalysisCanceled, AnalysisError, AnalysisFailed, CommandError, Interrupted, NotFound, NotInstalled,
-                     RequestError, ResultError, ScidexError)
+from .engines import close_engines
+from .errors import (AnalysisCanceled, AnalysisError, AnalysisFailed, CommandError, EngineLost, Interrupted, NotFound,
+                     NotInstalled, RequestError, ResultError, ScidexError)
 from .executor import Executor
 from .manifest import Manifest
 from .result import Hint, Output, Result, Status
@@ -19,8 +20,8 @@ from .tool import RunLogs, Tool
 from .aio import run as arun
 
 __all__ = [
-    "AnalysisCanceled", "AnalysisError", "AnalysisFailed", "Batch", "CommandError", "Executor", "Hint", "Interrupted", "Manifest",
+    "AnalysisCanceled", "AnalysisError", "AnalysisFailed", "Batch", "CommandError", "EngineLost", "Executor", "Hint", "Interrupted", "Manifest",
     "NotFound", "NotInstalled", "Output", "RequestError", "Result", "ResultError", "RunLogs", "ScidexError", "StagingError",
-    "Status", "Tool", "arun", "cleanup_analysis_temp_dir", "create_analysis_temp_dir", "enqueue", "run", "run_python_script",
+    "Status", "Tool", "arun", "close_engines", "cleanup_analysis_temp_dir", "create_analysis_temp_dir", "enqueue", "run", "run_python_script",
     "wait",
 ]

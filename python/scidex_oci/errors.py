@@ -24,6 +24,19 @@ class CommandError(ScidexError):
         self.returncode = returncode  # negative: the signal that killed it
 
 
+class EngineLost(CommandError):
+    """An engine was killed while it ran the analysis. It is not repeated: ``scidex-oci gc``, or the next run, records its end.
+
+    ``ids`` are its runs, which ``Tool.show`` finds where they had started.
+    """
+
+    state = Status.LOST
+
+    def __init__(self, message: str, argv: Sequence[str] = (), returncode: Optional[int] = None, ids: Sequence[str] = ()) -> None:
+        super().__init__(f"{', '.join(ids)}: {message}" if ids else message, argv, returncode)
+        self.ids = list(ids)
+
+
 class NotFound(CommandError):
     """There is no such run in the catalog."""
 

@@ -6,8 +6,9 @@ import difflib
 import json
 import math
 import os
+import secrets
 import shlex
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Collection, Dict, List, Mapping, Sequence, TypedDict, Union
 
 if TYPE_CHECKING:
@@ -61,8 +62,17 @@ class Manifest(TypedDict, total=False):
 
 def encode(fields: Mapping[str, Any]) -> bytes:
     """The manifest as one line of JSON. A field that is None is left out."""
-    return json.dumps({name: _field(name, value) for name, value in mapping(fields).items() if value is not None},
-                      ensure_ascii=True).encode() + b"\n"
+    return json.dumps(plain(fields), ensure_ascii=True).encode() + b"\n"
+
+
+def plain(fields: Mapping[str, Any]) -> Dict[str, Any]:
+    """The manifest as JSON has it. A field that is None is left out."""
+    return {name: _field(name, value) for name, value in mapping(fields).items() if value is not None}
+
+
+def new_id() -> str:
+    """As scidex-oci makes one: ids of different seconds sort by time."""
+    return f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
 
 
 def mapping(fields: Any) -> Mapping[str, Any]:

@@ -385,7 +385,12 @@ class Result:
 
     def read(self, path: StrPath) -> bytes:
         """What an output holds. Bytes that are not UTF-8 are in ``path`` as ``os.fsdecode`` makes them."""
-        return self._tool().call("outputs", "cat", "--", self.run_id, os.fspath(path))
+        from . import engine_run  # pylint: disable=import-outside-toplevel,cyclic-import # it makes results
+
+        name = os.fspath(path)
+        size = next((output.size for output in self.outputs if output.path == name), None)
+        small = engine_run.read(self._tool(), self.run_id, name, size)
+        return self._tool().call("outputs", "cat", "--", self.run_id, name) if small is None else small
 
     def export(self, directory: StrPath, overwrite: bool = False) -> None:
         """Writes the outputs and ``scidex-result.json`` there; ``overwrite`` where it is not empty."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence
 
+from .content import content
+from .engine_run import EngineRun
 from .errors import Interrupted, error_of
 from .manifest import Manifest, check_names, encode
 from .result import Result
@@ -13,36 +15,62 @@ from .tool import Call, OnOutput, Tool
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .content import Content
     from .tool import StrPath
 
 
-OPTIONS = ("check", "again", "overwrite", "flags", "on_output", "tool")  # keywords of run that are no fields
+OPTIONS = ("code", "files", "check", "again", "overwrite", "flags", "on_output", "tool")  # keywords of run that are no fields
 
 
-def run(script: Optional[StrPath] = None, /, *, check: bool = False, again: Optional[str] = None, overwrite: bool = False,
-        flags: Sequence[str] = (), on_output: Optional[OnOutput] = None, tool: Optional[Tool] = None,
-        **fields: Unpack[Manifest]) -> Result:
+def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, files: Optional[Mapping[str, Content]] = None,
+        check: bool = False, again: Optional[str] = None, overwrite: bool = False, flags: Sequence[str] = (),
+        on_output: Optional[OnOutput] = None, tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> Result:
     """Runs one analysis and returns its result, however it ended, also that of a refused request.
 
     ``fields`` are those of a manifest: ``run("fit.py", data="measurements", memory="1GiB")``; ``script`` may also be the
-    positional argument. With ``check``, a result that is not complete is raised: AnalysisFailed, AnalysisCanceled,
+    positional argument, and ``code`` is Python in place of a script. ``files`` are there in the analysis' working directory: bytes or
+    text by name, or a DataFrame, as CSV or, where the name ends in ``.parquet``, as Parquet. With ``check``, a result that is not complete is raised: AnalysisFailed, AnalysisCanceled,
     AnalysisError, RequestError. ``again`` repeats the recorded request of a run and takes no fields; ``overwrite`` lets
     ``export`` write into a directory that is not empty; ``flags`` are further flags of ``scidex-oci run``. ``on_output`` is
     called with pieces of what the analysis writes, standard output and standard error as they come, in another thread; where
     it raises, the run is stopped and the exception is raised.
 
+    It goes through an engine that calls share (``scidex-oci serve``), or is a command of its own where an engine does not take it:
+    with ``again``, ``overwrite``, ``flags`` or ``on_output``, and where ``SCIDEX_OCI_ENGINE`` is ``off``.
+
     Ctrl-C asks the analysis to end, waits for its end and raises Interrupted with the result; a second one kills
-    it. Raises NotInstalled, CommandError where scidex-oci itself was killed, and TypeError and ValueError for what is no
+    it. Raises NotInstalled, EngineLost or another CommandError where scidex-oci itself was killed, and TypeError and ValueError for what is no
     request, such as a keyword that is no field.
     """
-    tool = tool or Tool()
     check_names(fields, "run()", OPTIONS)
-    call = start(tool, with_script(script, fields), again=again, overwrite=overwrite, flags=flags, on_output=on_output)
+    tool = tool or Tool()
+    with content(with_script(script, fields), code, files) as request:
+        check_request(tool, request, again, flags, on_output)
+        if by_engine(again, overwrite, flags, on_output):
+            result = _by_engine(tool, request)
+            if result is not None:
+                return finish(result, check)
+        call = start(tool, request, again=again, overwrite=overwrite, flags=flags, on_output=on_output)
+        try:
+            call.wait()
+        except KeyboardInterrupt:
+            raise Interrupted(tool.outcome(call)) from None
+        return finish(tool.outcome(call), check)
+
+
+def by_engine(again: Optional[str], overwrite: bool, flags: Sequence[str], on_output: Optional[OnOutput]) -> bool:
+    """Whether an engine takes a run: it repeats none, has flags of its own, and drops output that is not taken at once."""
+    return again is None and not overwrite and not flags and on_output is None
+
+
+def _by_engine(tool: Tool, fields: Mapping[str, Any]) -> Optional[Result]:
+    """The result of a run through an engine, or None where there can be none."""
+    one = EngineRun(tool, fields)
     try:
-        call.wait()
+        one.wait()
     except KeyboardInterrupt:
-        raise Interrupted(tool.outcome(call)) from None
-    return finish(tool.outcome(call), check)
+        raise Interrupted(one.result()) from None
+    return one.result() if one.served() else None
 
 
 def with_script(script: Optional[StrPath], fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -59,13 +87,10 @@ def with_script(script: Optional[StrPath], fields: Mapping[str, Any]) -> Mapping
 def start(tool: Tool, fields: Mapping[str, Any], *, again: Optional[str] = None, overwrite: bool = False,
           flags: Sequence[str] = (), on_output: Optional[OnOutput] = None, pass_fds: Sequence[int] = ()) -> Call:
     """Starts ``scidex-oci run`` for a request."""
-    _check(tool, flags, on_output)
+    check_request(tool, fields, again, flags, on_output)
     words: List[str] = ["run", "--json", "--quiet", *(["--overwrite"] if overwrite else []), *flags]
     if again is None:
-        _check_program(fields, flags)
         return tool.start(*words, "--file", "-", stdin=encode(fields), on_output=on_output, pass_fds=pass_fds)
-    if fields:
-        raise ValueError(f"again repeats a recorded request and takes no fields, but {', '.join(fields)} were given")
     return tool.start(*words, "--again", again, on_output=on_output)
 
 
@@ -78,13 +103,18 @@ def _check_program(fields: Mapping[str, Any], flags: Sequence[str]) -> None:
         raise TypeError(f"both a script, {script!r}, and a command, {command!r}; give one")
 
 
-def _check(tool: Any, flags: Any, on_output: Any) -> None:
+def check_request(tool: Any, fields: Mapping[str, Any], again: Optional[str], flags: Any, on_output: Any) -> None:
+    """Raises TypeError or ValueError for arguments that cannot be a request."""
     if not isinstance(tool, Tool):
         raise TypeError(f"tool is a scidex_oci.Tool, such as Tool(binary=...), not {tool!r}")
     if isinstance(flags, (str, bytes)):
         raise TypeError(f"flags is a list of text, such as [{flags!r}], not {flags!r}")
     if on_output is not None and not callable(on_output):
         raise TypeError(f"on_output is a function that takes text, not {on_output!r}")
+    if again is None:
+        _check_program(fields, flags)
+    elif fields:
+        raise ValueError(f"again repeats a recorded request and takes no fields, but {', '.join(fields)} were given")
 
 
 def finish(result: Result, check: bool) -> Result:

@@ -6,13 +6,11 @@ import inspect
 import json
 import os
 import re
-import secrets
 import time
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
 
 from .errors import CommandError
-from .manifest import Manifest, check_names, encode
+from .manifest import Manifest, check_names, encode, new_id
 from .result import Result, Status
 from .running import finish
 from .tool import Tool
@@ -138,7 +136,7 @@ def _request(fields: Mapping[str, Any]) -> Dict[str, Any]:
     for name in ("labels", "env"):
         if name in request:
             request[name] = _dictionary(name, request[name])
-    request.setdefault("id", _new_id())
+    request.setdefault("id", new_id())
     return request
 
 
@@ -174,8 +172,3 @@ def _dictionary(name: str, value: Any) -> Dict[str, str]:
     if not isinstance(value, dict):
         raise TypeError(f"{name}: {value!r} is not a mapping")
     return {key: _text(f"{name} {key}", item) for key, item in value.items()}
-
-
-def _new_id() -> str:
-    """As scidex-oci makes one: ids of different seconds sort by time."""
-    return f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"

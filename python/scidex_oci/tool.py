@@ -10,6 +10,7 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
 
+from . import engine_run
 from .errors import CommandError, NotFound, ScidexError
 from .process import Process, Sink, Stdin
 from .result import Result
@@ -85,22 +86,29 @@ class Tool:
         ``run_id`` is ``ID``, for its last attempt, or ``ID@ATTEMPT``; the beginnings of ids, which the command line
         takes, are not enough here. Raises NotFound.
         """
-        call = self.start("show", "--json", *(["--wait"] if wait else []), "--", run_id)
         try:
-            call.wait(timeout)
+            result = engine_run.show(self, run_id, wait, timeout) or self._shown(run_id, wait, timeout)
         except TimeoutError:
             result = self.show(run_id)  # it may have ended long ago
             if result.state.final:
                 return result
             raise TimeoutError(f"{run_id} has not ended in time, and goes on") from None
-        call.check()
-        result = call.result()
         if run_id not in (result.id, result.run_id):
-            raise NotFound(f'no run "{run_id}" in this catalog', call.process.argv)
+            raise NotFound(f'no run "{run_id}" in this catalog', self.argv("show", "--json", "--", run_id))
         return result
+
+    def _shown(self, run_id: str, wait: bool, timeout: Optional[float]) -> Result:
+        """What the command says."""
+        call = self.start("show", "--json", *(["--wait"] if wait else []), "--", run_id)
+        call.wait(timeout)
+        call.check()
+        return call.result()
 
     def logs(self, run_id: str) -> RunLogs:
         """What a run has written so far; of a stream that was longer than ``log_size``, what is kept."""
+        parts = engine_run.logs(self, run_id)
+        if parts is not None:
+            return RunLogs(bytes(parts.streams["stdout"]), bytes(parts.streams["stderr"]))
         call = self.start("logs", "--", run_id, keep=None)
         call.wait()
         call.check()

@@ -56,7 +56,8 @@ class Case(unittest.TestCase):
                 pass
 
     def assert_nothing_left(self) -> None:
-        self.assertEqual(children(), self.beside, "processes are left")
+        scidex_oci.close_engines()
+        self.assertEqual(_all_children(), self.beside, "processes are left")
         self.assertEqual(os.listdir(self.dir / "tmp"), [], "working directories are left")
 
     def python(self, source: str) -> "subprocess.Popen[str]":
@@ -79,14 +80,32 @@ def end(child: "subprocess.Popen[str]") -> None:
 
 def only_thread() -> bool:
     """Whether this is the only thread, once those that are about to end have."""
+    scidex_oci.close_engines()
     for thread in threading.enumerate():
         if thread is not threading.current_thread():
             thread.join()
     return threading.active_count() == 1
 
 
+def engines() -> List[int]:
+    """The processes of this one that are engines."""
+    return [pid for pid in _all_children() if _is_engine(pid)]
+
+
 def children() -> List[int]:
-    """The processes of this one, zombies among them."""
+    """The processes of this one that are no engines, zombies among them."""
+    return [pid for pid in _all_children() if not _is_engine(pid)]
+
+
+def _is_engine(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().endswith(b"\0serve\0--stdio\0")
+    except FileNotFoundError:  # it has been reaped
+        return False
+
+
+def _all_children() -> List[int]:
     found: List[int] = []
     for task in os.listdir("/proc/self/task"):
         try:

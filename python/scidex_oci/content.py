@@ -1,0 +1,91 @@
+"""Code and files that are given as values: they are written to a private directory for the time of the run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Union
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Table(Protocol):
+        """Of a DataFrame what is used here."""
+
+        def to_csv(self, path: Any, /, **options: Any) -> Any: ...
+
+    Content = Union[bytes, str, Table]
+
+_LONGEST = 255  # bytes of a name (limits.h(0))
+
+
+@contextlib.contextmanager
+def content(fields: Mapping[str, Any], code: Optional[str], files: Optional[Mapping[str, Content]]) -> Iterator[Mapping[str, Any]]:
+    """The fields with code and files in them, while these are there."""
+    _check(fields, code, files)
+    if code is None and not files:
+        yield fields
+        return
+    with tempfile.TemporaryDirectory(prefix="scidex-content-") as directory:
+        more: Dict[str, Any] = {}
+        if code is not None:
+            more["script"] = os.path.join(directory, "analysis.py")
+            _write(more["script"], code.encode())
+        if files:
+            more["stage"] = os.path.join(directory, "files")
+            for name, value in files.items():
+                _put(os.path.join(more["stage"], name), name, value)
+        yield {**fields, **more}
+
+
+def _check(fields: Mapping[str, Any], code: Any, files: Any) -> None:
+    if code is not None:
+        if not isinstance(code, str):
+            raise TypeError(f"code is the text of a script of Python, not {_short(code)}")
+        if fields.get("script") is not None or fields.get("command") is not None:
+            raise TypeError("both code and a script or command; give one")
+    if files is None:
+        return
+    if not isinstance(files, Mapping):
+        raise TypeError(f'files is a mapping of names to contents, such as {{"data.csv": "a,b"}}, not {_short(files)}')
+    if files and fields.get("stage") is not None:
+        raise TypeError(f"both files and stage, {fields['stage']!r}, which is a directory of them; give one")
+    for name, value in files.items():
+        _check_name(name, files)
+        if not isinstance(value, (bytes, bytearray, str)) and not hasattr(value, "to_csv"):
+            raise TypeError(f"files[{name!r}]: a file holds bytes, text or a DataFrame, not {_short(value)}")
+
+
+def _check_name(name: Any, files: Mapping[str, Any]) -> None:
+    parts = name.split("/") if isinstance(name, str) else []
+    if not parts or any(part in ("", ".", "..") or "\0" in part or len(os.fsencode(part)) > _LONGEST for part in parts):
+        raise ValueError(f"files[{_short(name)}]: a name is a relative path such as \"data.csv\" or \"tables/a.csv\", without \"..\" and with at "
+                         f"most {_LONGEST} bytes a part")
+    above = ["/".join(parts[:i]) for i in range(1, len(parts))]
+    if any(one in files for one in above):
+        raise ValueError(f"files[{name!r}]: {above[-1]!r} is a file, and cannot be a directory too")
+
+
+def _put(path: str, name: str, value: Any) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    if isinstance(value, (bytes, bytearray)):
+        _write(path, value)
+    elif isinstance(value, str):
+        _write(path, value.encode())
+    elif name.endswith(".parquet"):
+        value.to_parquet(path)
+    else:
+        # An index that only counts the rows would be a column without a name.
+        counts = type(getattr(value, "index", None)).__name__ == "RangeIndex"
+        value.to_csv(path, **({"index": False} if counts else {}))
+
+
+def _write(path: str, data: "Union[bytes, bytearray]") -> None:
+    with open(path, "xb") as file:
+        file.write(data)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
