@@ -6,6 +6,7 @@
 
 __version__ = "0.1.0"
 
+from .async_executor import AsyncExecutor
 from .batch import Batch
 from .engines import close_engines
 from .errors import (AnalysisCanceled, AnalysisError, AnalysisFailed, CommandError, EngineLost, Interrupted, NotFound,
@@ -13,6 +14,7 @@ from .errors import (AnalysisCanceled, AnalysisError, AnalysisFailed, CommandErr
 from .executor import Executor
 from .manifest import Manifest
 from .result import Hint, Output, Result, Status
+from .run_events import Events
 from .running import run
 from .staging import StagingError, cleanup_analysis_temp_dir, create_analysis_temp_dir, run_python_script
 from .submission import enqueue, wait
@@ -20,8 +22,8 @@ from .tool import RunLogs, Tool
 from .aio import run as arun
 
 __all__ = [
-    "AnalysisCanceled", "AnalysisError", "AnalysisFailed", "Batch", "CommandError", "EngineLost", "Executor", "Hint", "Interrupted", "Manifest",
-    "NotFound", "NotInstalled", "Output", "RequestError", "Result", "ResultError", "RunLogs", "ScidexError", "StagingError",
-    "Status", "Tool", "arun", "close_engines", "cleanup_analysis_temp_dir", "create_analysis_temp_dir", "enqueue", "run", "run_python_script",
-    "wait",
+    "AnalysisCanceled", "AnalysisError", "AnalysisFailed", "AsyncExecutor", "Batch", "CommandError", "EngineLost", "Events",
+    "Executor", "Hint", "Interrupted", "Manifest", "NotFound", "NotInstalled", "Output", "RequestError", "Result", "ResultError",
+    "RunLogs", "ScidexError", "StagingError", "Status", "Tool", "arun", "cleanup_analysis_temp_dir", "close_engines",
+    "create_analysis_temp_dir", "enqueue", "run", "run_python_script", "wait",
 ]

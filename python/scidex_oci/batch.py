@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import collections
 import contextlib
 import json
@@ -9,9 +10,10 @@ import math
 import os
 import signal
 import threading
-from typing import TYPE_CHECKING, Any, Deque, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Deque, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from .errors import Interrupted
+from .loops import command_ended, soon
 from .manifest import check_names, encode
 from .result import Result, Status
 from .tool import Tool
@@ -34,6 +36,8 @@ class Batch:
     further flags of ``scidex-oci batch``, defaults for all lines among them. A line that scidex-oci refuses has a result too; one
     that cannot be a request, such as one with an unknown field, is a TypeError or ValueError: of a list at once, else it ends the batch.
 
+    ``async with`` and ``async for`` do the same in an event loop.
+
     Leaving the ``with`` early, by an exception, by Ctrl-C or otherwise, and ``stop`` end the batch: nothing more is started, and what runs is
     ended with its grace and committed; ``resume`` runs the rest. Ctrl-C while it waits for a result raises Interrupted, with all
     ``results`` that were not iterated over yet. Raises CommandError, at the end of the results,
@@ -44,6 +48,7 @@ class Batch:
                  resume: bool = False, fail_fast: bool = False, max_failures: Optional[int] = None, retries: int = 0,
                  flags: Sequence[str] = (), tool: Optional[Tool] = None) -> None:
         self._changed = threading.Condition()
+        self._wakes: List[Callable[[], None]] = []  # of event loops that wait for a change
         self._results: Deque[Result] = collections.deque()
         self._ahead: float = _AHEAD
         self._rest = b""  # of a line that has not come whole
@@ -64,6 +69,9 @@ class Batch:
             self._call = self.tool.start(*words, "--", "-", stdin=lines, stdout=self._take)
         self._call.process.ends_with_main = True
         self._call.process.when_done(self._wake)
+
+    def __repr__(self) -> str:
+        return f"<Batch that {'has ended' if self._call.process.wait(0) else 'goes on'}, {len(self._results)} results to take>"
 
     def __iter__(self) -> Iterator[Result]:
         return self
@@ -98,6 +106,28 @@ class Batch:
         self._results.clear()
         return results
 
+    def __aiter__(self) -> AsyncIterator[Result]:
+        return self
+
+    async def __anext__(self) -> Result:
+        loop, came = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            soon(loop, came.set)
+
+        while True:
+            with self._changed:
+                if self._results:
+                    self._changed.notify_all()
+                    return self._results.popleft()
+                if self._call.process.wait(0):
+                    break
+                self._wakes.append(wake)
+            await came.wait()
+            came.clear()
+        self._check()
+        raise StopAsyncIteration
+
     def stop(self) -> None:
         """Starts no more analyses and ends those that run, with their grace; their results are still iterated over.
 
@@ -108,13 +138,27 @@ class Batch:
 
     def close(self) -> None:
         """Ends the batch and waits; results that were not taken are in the catalog."""
+        self._end()
+        self._call.wait()
+
+    async def aclose(self) -> None:
+        """As close, in an event loop."""
+        self._end()
+        await command_ended(self._call)
+
+    def _end(self) -> None:
         with self._changed:
             self._discard = True
             self._results.clear()
             self._changed.notify_all()
         if not self._call.process.wait(0):
             self.stop()
-        self._call.wait()
+
+    async def __aenter__(self) -> Batch:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
     def __enter__(self) -> Batch:
         return self
@@ -133,11 +177,14 @@ class Batch:
                     self._discard = not threading.main_thread().is_alive()  # no thread is left that could take them
                 if not self._discard:
                     self._results.append(result)
-                    self._changed.notify_all()
+                    self._wake()
 
     def _wake(self) -> None:
         with self._changed:
             self._changed.notify_all()
+            wakes, self._wakes = self._wakes, []
+        for wake in wakes:
+            wake()
 
     def _check(self) -> None:
         """125 is also the exit code of a batch that was run, and in which something was an error."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import codecs
 from concurrent.futures import TimeoutError as NotInTime
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Tuple
 
 from .channel import CANCELED, Answer, Job, NotServing, Note
 from .engines import ask
@@ -93,9 +93,13 @@ def _ended(state: str, reason: str, message: str, code: int, name: str) -> Dict[
     return {"v": 1, "id": name, "attempt": 0, "state": state, "reason": reason, "message": message, "exit_code": code}
 
 
-def show(tool: Tool, run_id: str, wait: bool, timeout: Optional[float]) -> Optional[Result]:
-    """The result of a run, or None where a command is to be asked. Raises NotFound and TimeoutError."""
-    job = ask(tool, "wait" if wait else "show", {"id": run_id})
+def ask_show(tool: Tool, run_id: str, wait: bool) -> Optional[Job]:
+    """Asks for the result of a run; with ``wait``, for that which it has ended with."""
+    return ask(tool, "wait" if wait else "show", {"id": run_id})
+
+
+def shown(tool: Tool, run_id: str, job: Optional[Job], timeout: Optional[float] = None) -> Optional[Result]:
+    """The result that was asked for, or None where a command is to be asked. Raises NotFound and TimeoutError."""
     answer = None if job is None else answered(job, timeout)
     if answer is None:
         return None
@@ -118,26 +122,25 @@ def answered(job: Job, timeout: Optional[float] = None) -> Optional[Answer]:
         raise
 
 
-class LogParts:
-    """What a run has written, from its parts."""
+class AskedLogs:
+    """What a run has written so far, from the parts in which an engine sends it."""
 
-    def __init__(self) -> None:
-        self.streams = {"stdout": bytearray(), "stderr": bytearray()}
+    def __init__(self, tool: Tool, run_id: str) -> None:
+        self._streams = {"stdout": bytearray(), "stderr": bytearray()}
+        self.job = ask(tool, "logs", {"id": run_id}, self._take)
 
-    def take(self, note: Dict[str, Any]) -> None:
-        """Adds a part. A run that is attempted again is read from its start."""
+    def _take(self, note: Dict[str, Any]) -> None:
         part = base64.b64decode(note["base64"]) if "base64" in note else note.get("text", "").encode()
-        stream = self.streams[note["stream"]]
-        del stream[note["offset"] :]
-        stream += part
+        self._streams[note["stream"]] += part
 
+    def come(self) -> bool:
+        """Waits for the last part; False: a command is to be asked."""
+        answer = None if self.job is None else answered(self.job)
+        return answer is not None and "result" in answer
 
-def logs(tool: Tool, run_id: str) -> Optional[LogParts]:
-    """What a run has written so far, or None where a command is to be asked."""
-    parts = LogParts()
-    job = ask(tool, "logs", {"id": run_id}, parts.take)
-    answer = None if job is None else answered(job)
-    return parts if answer is not None and "result" in answer else None
+    def logs(self) -> Tuple[bytes, bytes]:
+        """Standard output and standard error."""
+        return bytes(self._streams["stdout"]), bytes(self._streams["stderr"])
 
 
 def read(tool: Tool, run_id: str, path: str, size: Optional[int]) -> Optional[bytes]:

@@ -10,7 +10,7 @@ from .errors import CommandError, error_of
 from .manifest import check_names
 from .result import Result, Status
 from .running import start
-from .tool import RunLogs, Tool
+from .tool import Call, RunLogs, Tool
 
 if TYPE_CHECKING:
     from .tool import StrPath
@@ -33,6 +33,9 @@ class Executor:
         # Commands that start a run inherit the descriptor, and with it the lock; runs do not.
         self._lock: List[int] = [] if lock is None else [_locked(lock)]
 
+    def __repr__(self) -> str:
+        return f"<Executor {self.tool!r}{' with its lock' if self._lock else ''}>"
+
     def close(self) -> None:
         """Gives the lock up, once what is just about to start has started."""
         while self._lock:
@@ -52,9 +55,17 @@ class Executor:
         has the state of the first. The run id is ``ID@ATTEMPT``. An analysis that could not start, because there is no such
         command, has one too; what scidex-oci refuses or fails at is raised: RequestError, AnalysisError.
         """
-        check_names(spec, "run_analysis()")
-        call = start(self.tool, {**self.defaults, **spec}, flags=["--detach"], pass_fds=self._lock)
+        call = self.begin(spec)
         call.wait()
+        return self.started(call)
+
+    def begin(self, spec: Mapping[str, Any]) -> Call:
+        """The command that starts an analysis."""
+        check_names(spec, "run_analysis()")
+        return start(self.tool, {**self.defaults, **spec}, flags=["--detach"], pass_fds=self._lock)
+
+    def started(self, call: Call) -> str:
+        """The run id, once the command has ended."""
         result = self.tool.outcome(call)
         error = None if result.attempt and result.state is not Status.ERROR else error_of(result)
         if error is not None:

@@ -237,7 +237,7 @@ def _exact(path: str, path_b64: Optional[str]) -> bytes:
     return path.encode() if path_b64 is None else base64.b64decode(path_b64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Output:
     """One harvested file. ``path`` is escaped where the name is not UTF-8; ``name`` is exact."""
 
@@ -249,6 +249,9 @@ class Output:
     mode: str = ""
     partial: bool = False  # open for writing when the run was ended, or that could not be known
     _result: ClassVar[Optional[Result]] = None  # whose it is; no field, so that asdict does not go round in a circle
+
+    def __repr__(self) -> str:
+        return f"<Output {self.path!r}: {self.size} bytes{', partial' if self.partial else ''}>"
 
     @property
     def name(self) -> bytes:

@@ -32,7 +32,7 @@ class RunLogs(NamedTuple):
     stderr: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tool:
     """How to call scidex-oci. What is not given it takes from its own environment and config file.
 
@@ -47,6 +47,12 @@ class Tool:
     config: Optional[StrPath] = None
     environ: Optional[Mapping[str, str]] = None
     cwd: Optional[StrPath] = None
+
+    def __repr__(self) -> str:
+        """What is set; of the environment, which may hold secrets, the names."""
+        given = [f"{name}={value!r}" for name, value in vars(self).items() if value is not None and name != "environ"]
+        given += [f"environ={sorted(self.environ)}"] if self.environ else []
+        return f"Tool({', '.join(given)})"
 
     def argv(self, *words: str) -> List[str]:
         """The command line of a command of scidex-oci."""
@@ -87,12 +93,18 @@ class Tool:
         takes, are not enough here. Raises NotFound.
         """
         try:
-            result = engine_run.show(self, run_id, wait, timeout) or self._shown(run_id, wait, timeout)
+            result = engine_run.shown(self, run_id, engine_run.ask_show(self, run_id, wait), timeout)
+            if result is None:
+                result = self._shown(run_id, wait, timeout)
         except TimeoutError:
             result = self.show(run_id)  # it may have ended long ago
             if result.state.final:
                 return result
             raise TimeoutError(f"{run_id} has not ended in time, and goes on") from None
+        return self.named(result, run_id)
+
+    def named(self, result: Result, run_id: str) -> Result:
+        """The result, if it is that of this id and not of one that begins so."""
         if run_id not in (result.id, result.run_id):
             raise NotFound(f'no run "{run_id}" in this catalog', self.argv("show", "--json", "--", run_id))
         return result
@@ -106,11 +118,15 @@ class Tool:
 
     def logs(self, run_id: str) -> RunLogs:
         """What a run has written so far; of a stream that was longer than ``log_size``, what is kept."""
-        parts = engine_run.logs(self, run_id)
-        if parts is not None:
-            return RunLogs(bytes(parts.streams["stdout"]), bytes(parts.streams["stderr"]))
+        asked = engine_run.AskedLogs(self, run_id)
+        if asked.come():
+            return RunLogs(*asked.logs())
         call = self.start("logs", "--", run_id, keep=None)
         call.wait()
+        return self.logs_of(call)
+
+    def logs_of(self, call: Call) -> RunLogs:
+        """What a finished ``logs`` has printed."""
         call.check()
         # The command says on standard error, after that of the analysis, what was truncated.
         return RunLogs(bytes(call.stdout), _TRUNCATED.sub(b"", bytes(call.said)))

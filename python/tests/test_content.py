@@ -1,0 +1,93 @@
+"""code and files, against the real scidex-oci."""
+
+import asyncio
+import os
+import tempfile
+import unittest
+from typing import Any
+from unittest import mock
+
+import scidex_oci
+
+from .support import Case
+
+try:
+    import pandas
+except ImportError:  # PyPy has none
+    pandas = None  # type: ignore[assignment]
+
+
+class ContentTest(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        (self.dir / "content").mkdir()
+        patch = mock.patch.object(tempfile, "tempdir", str(self.dir / "content"))
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def assert_nothing_left(self) -> None:
+        super().assert_nothing_left()
+        self.assertEqual(os.listdir(self.dir / "content"), [])
+
+    def run_code(self, code: str, **fields: Any) -> scidex_oci.Result:
+        return scidex_oci.run(code=code, tool=self.tool, check=True, **fields)
+
+    def test_code(self) -> None:
+        self.assertEqual(self.run_code("import sys; print('grün', sys.argv[1:])", args=["a"]).stdout().decode(), "grün ['a']\n")
+        result = asyncio.run(scidex_oci.arun(code="print(1)", tool=self.tool, check=True))
+        self.assertEqual((result.stdout(), result.script is not None and result.script.name), (b"1\n", "/analysis/analysis.py"))
+
+    def test_files(self) -> None:
+        files = {"a.bin": b"\xff\0", "b.txt": "grün\n", "tables/größe.csv": "x\n1\n", " $(x)\n'": "odd", "-f": ""}
+        result = self.run_code("""
+            import os
+            for directory, _, names in os.walk("."):
+                for name in names:
+                    path = os.path.relpath(os.path.join(directory, name))
+                    print(ascii(path), open(path, "rb").read())
+        """.replace("\n            ", "\n"), files=files)
+        want = sorted(f"{name!a} {data if isinstance(data, bytes) else data.encode()!r}" for name, data in files.items())
+        self.assertEqual(sorted(result.stdout().decode().splitlines()), want)
+
+    def test_with_a_command(self) -> None:
+        result = scidex_oci.run(command=["cat", "a"], files={"a": "b"}, tool=self.tool)
+        self.assertEqual(result.stdout(), b"b")
+        self.assertEqual(result.outputs, [])  # what was given is no output
+
+    @unittest.skipIf(pandas is None, "skipped: there is no pandas for this Python")
+    def test_data_frames(self) -> None:
+        frame = pandas.DataFrame({"x": [1, 2], "y": ["a", "ü"]})
+        named = frame.set_index("y")
+        result = scidex_oci.run(command=["cat", "a.csv", "b.csv"], files={"a.csv": frame, "b.csv": named}, tool=self.tool)
+        self.assertEqual(result.stdout().decode(), "x,y\n1,a\n2,ü\ny,x\na,1\nü,2\n")
+
+    def test_parquet_by_name(self) -> None:
+        class Frame:
+            def to_csv(self, path: str) -> None:
+                raise AssertionError(path)
+
+            def to_parquet(self, path: str) -> None:
+                with open(path, "wb") as file:
+                    file.write(b"PAR1")
+
+        result = scidex_oci.run(command=["cat", "a.parquet"], files={"a.parquet": Frame()}, tool=self.tool)
+        self.assertEqual(result.stdout(), b"PAR1")
+
+    def test_refused_names(self) -> None:
+        for name in ("", ".", "..", "../a", "a/../b", "/etc/passwd", "a//b", "a/", "a\0b", "x" * 256, 1, None, b"a"):
+            with self.subTest(name), self.assertRaisesRegex(ValueError, r"\Afiles\[.*\]: a name is a relative path") as raised:
+                scidex_oci.run(command=["true"], files={name: "x"}, tool=self.tool)  # type: ignore[dict-item]
+            self.assertNotIn("\n", str(raised.exception))
+        with self.assertRaisesRegex(ValueError, "'a' is a file, and cannot be a directory too"):
+            scidex_oci.run(command=["true"], files={"a": "x", "a/b": "y"}, tool=self.tool)
+
+    def test_refused_values(self) -> None:
+        run: Any = scidex_oci.run
+        for fields, message in (({"files": {"a": 1}}, r"files\['a'\]: a file holds bytes, text or a DataFrame, not 1"),
+                                ({"files": ["a"]}, "files is a mapping of names to contents"),
+                                ({"files": {"a": ""}, "stage": "d"}, "both files and stage"),
+                                ({"code": b"x"}, "code is the text of a script"), ({"code": "x"}, "both code and a script or command")):
+            with self.subTest(fields), self.assertRaisesRegex(TypeError, message):
+                run(command=["true"], tool=self.tool, **fields)
+        with self.assertRaisesRegex(TypeError, 'run.* has no field "fils"; did you mean "files"'):
+            run(code="1", fils={}, tool=self.tool)
