@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 async def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, files: Optional[Mapping[str, Content]] = None,
               check: bool = False, again: Optional[str] = None, overwrite: bool = False, flags: Sequence[str] = (),
-              on_output: Optional[OnOutput] = None, tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> Result:
+              on_output: Optional[OnOutput] = None, tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> Result:  # pyright: ignore[reportGeneralTypeIssues]
     """As ``scidex_oci.run``. ``on_output`` is called in the event loop.
 
     A task that is canceled asks the analysis to end (SIGTERM), waits until its outputs are committed, and is canceled then;

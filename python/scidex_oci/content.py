@@ -47,21 +47,22 @@ def _check(fields: Mapping[str, Any], code: Any, files: Any) -> None:
             raise TypeError("both code and a script or command; give one")
     if files is None:
         return
+    named: Any = files
     if not isinstance(files, Mapping):
         raise TypeError(f'files is a mapping of names to contents, such as {{"data.csv": "a,b"}}, not {_short(files)}')
     if files and fields.get("stage") is not None:
         raise TypeError(f"both files and stage, {fields['stage']!r}, which is a directory of them; give one")
-    for name, value in files.items():
-        _check_name(name, files)
+    for name, value in named.items():
+        _check_name(name, named)
         if not isinstance(value, (bytes, bytearray, str)) and not hasattr(value, "to_csv"):
             raise TypeError(f"files[{name!r}]: a file holds bytes, text or a DataFrame, not {_short(value)}")
 
 
-def _check_name(name: Any, files: Mapping[str, Any]) -> None:
+def _check_name(name: Any, files: Mapping[Any, Any]) -> None:
     parts = name.split("/") if isinstance(name, str) else []
     if not parts or any(part in ("", ".", "..") or "\0" in part or len(os.fsencode(part)) > _LONGEST for part in parts):
-        raise ValueError(f"files[{_short(name)}]: a name is a relative path such as \"data.csv\" or \"tables/a.csv\", without \"..\" and with at "
-                         f"most {_LONGEST} bytes a part")
+        raise ValueError(f'files[{_short(name)}]: a name is a relative path such as "data.csv" or "tables/a.csv", without "..", '
+                         f"with at most {_LONGEST} bytes a part")
     above = ["/".join(parts[:i]) for i in range(1, len(parts))]
     if any(one in files for one in above):
         raise ValueError(f"files[{name!r}]: {above[-1]!r} is a file, and cannot be a directory too")

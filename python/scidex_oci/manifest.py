@@ -77,9 +77,10 @@ def new_id() -> str:
 
 def mapping(fields: Any) -> Mapping[str, Any]:
     """The fields, if they are a mapping."""
+    found: Any = fields  # of any types; isinstance would make them unknown ones
     if not isinstance(fields, Mapping):
         raise TypeError(f"an analysis is a mapping of manifest fields, such as {{\"script\": \"fit.py\"}}, not {fields!r}")
-    return fields
+    return found  # type: ignore[no-any-return]
 
 
 def check_names(fields: Any, where: str, options: Collection[str] = ()) -> None:
@@ -115,13 +116,13 @@ def _plain(name: str, value: Any) -> Any:
         raise ValueError(f"{name}: a manifest cannot hold the number {value}")
     if isinstance(value, (str, int, float)):
         return value
+    given: Any = value  # isinstance would make what is in it of an unknown type
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        return given.__fspath__()
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, Mapping):
-        plain: Dict[str, Any] = {key: _plain(f'{name}["{key}"]', item) for key, item in value.items()}
-        return plain
+        return {key: _plain(f'{name}["{key}"]', item) for key, item in given.items()}
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        return [_plain(f"{name}[{i}]", item) for i, item in enumerate(value)]
+        return [_plain(f"{name}[{i}]", item) for i, item in enumerate(given)]
     raise TypeError(f"{name}: a manifest cannot hold {value!r} ({type(value).__name__}); give text, a path, a number, a list or a mapping")

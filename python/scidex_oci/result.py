@@ -66,7 +66,7 @@ def _nested(cls: Type[T]) -> T:
 
 
 def _list(cls: Type[T]) -> List[T]:
-    return field(default_factory=list, metadata={"many": cls})
+    return field(default_factory=list[T], metadata={"many": cls})
 
 
 def _time() -> Optional[datetime]:
@@ -92,7 +92,7 @@ class Usage:
     pids_peak: int = 0
     work_bytes: int = 0  # the most that was seen in /work
     work_files: int = 0
-    sampled: List[str] = field(default_factory=list)  # fields that are the greatest of samples
+    sampled: List[str] = field(default_factory=list[str])  # fields that are the greatest of samples
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Sandbox:
     socket_wall: str = ""
     audit: str = ""
     address_randomization: str = ""  # off, on; empty where the run was not to be deterministic
-    groups: List[int] = field(default_factory=list)
+    groups: List[int] = field(default_factory=list[int])
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Start:
 
     kind: str = "cold"  # "ready": its modules were imported in its own container before; "forked": forked from a process with them
     reason: str = ""  # why it was cold
-    modules: Dict[str, str] = field(default_factory=dict)  # versions by the name of the package
+    modules: Dict[str, str] = field(default_factory=dict[str, str])  # versions by the name of the package
     shared_bytes: int = 0  # memory that a forked analysis began with, and shared
 
 
@@ -210,7 +210,7 @@ class Input:
 class PostProcess:
     """The end of the post-process command."""
 
-    command: List[str] = field(default_factory=list)
+    command: List[str] = field(default_factory=list[str])
     exit_code: Optional[int] = None
     signal: Optional[str] = None
     timed_out: bool = False
@@ -308,7 +308,7 @@ class Result:
     action_id: Optional[str] = None
     post_process: Optional[PostProcess] = field(default=None, metadata={"one": PostProcess})
     kept: Optional[str] = None  # the working directory, where it was kept
-    warnings: List[str] = field(default_factory=list)
+    warnings: List[str] = field(default_factory=list[str])
     hints: List[Hint] = _list(Hint)  # what to do about the end
     outputs: List[Output] = _list(Output)  # at most 10,000; all_outputs() has the rest
     rejected: List[Rejected] = _list(Rejected)
@@ -320,14 +320,14 @@ class Result:
     pinned: bool = False
     outputs_removed_at: Optional[datetime] = _time()
     reused_from: str = ""  # ID@ATTEMPT of this run, where it answered another request
-    labels: Dict[str, str] = field(default_factory=dict)
+    labels: Dict[str, str] = field(default_factory=dict[str, str])
     host: str = ""
     boot_id: str = ""
     tool_version: str = ""
-    analysis: Dict[str, Any] = field(default_factory=dict)
+    analysis: Dict[str, Any] = field(default_factory=dict[str, Any])
     line: int = 0  # of the batch, from 1
     ran: str = ""  # the script's name or the command, with arguments, on one line; cut
-    raw: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    raw: Dict[str, Any] = field(default_factory=dict[str, Any], repr=False, compare=False)
     tool: Optional[Tool] = field(default=None, repr=False, compare=False)
 
     @classmethod

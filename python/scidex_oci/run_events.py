@@ -41,7 +41,7 @@ class Events:
     """
 
     def __init__(self, script: Optional[StrPath] = None, /, *, code: Optional[str] = None,
-                 files: Optional[Mapping[str, Content]] = None, tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> None:
+                 files: Optional[Mapping[str, Content]] = None, tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> None:  # pyright: ignore[reportGeneralTypeIssues]
         check_names(fields, "Events()", ("code", "files", "tool"))
         self.tool = tool or Tool()
         self.result: Optional[Result] = None

@@ -24,13 +24,13 @@ OPTIONS = ("code", "files", "check", "again", "overwrite", "flags", "on_output",
 
 def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, files: Optional[Mapping[str, Content]] = None,
         check: bool = False, again: Optional[str] = None, overwrite: bool = False, flags: Sequence[str] = (),
-        on_output: Optional[OnOutput] = None, tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> Result:
+        on_output: Optional[OnOutput] = None, tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> Result:  # pyright: ignore[reportGeneralTypeIssues]
     """Runs one analysis and returns its result, however it ended, also that of a refused request.
 
     ``fields`` are those of a manifest: ``run("fit.py", data="measurements", memory="1GiB")``; ``script`` may also be the
     positional argument, and ``code`` is Python in place of a script. ``files`` are there in the analysis' working directory: bytes or
-    text by name, or a DataFrame, as CSV or, where the name ends in ``.parquet``, as Parquet. With ``check``, a result that is not complete is raised: AnalysisFailed, AnalysisCanceled,
-    AnalysisError, RequestError. ``again`` repeats the recorded request of a run and takes no fields; ``overwrite`` lets
+    text by name, or a DataFrame, as CSV or, where the name ends in ``.parquet``, as Parquet. With ``check``, a result that is not
+    complete is raised: AnalysisFailed, AnalysisCanceled, AnalysisError, RequestError. ``again`` repeats the recorded request of a run and takes no fields; ``overwrite`` lets
     ``export`` write into a directory that is not empty; ``flags`` are further flags of ``scidex-oci run``. ``on_output`` is
     called with pieces of what the analysis writes, standard output and standard error as they come, in another thread; where
     it raises, the run is stopped and the exception is raised.
@@ -39,8 +39,8 @@ def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, file
     with ``again``, ``overwrite``, ``flags`` or ``on_output``, and where ``SCIDEX_OCI_ENGINE`` is ``off``.
 
     Ctrl-C asks the analysis to end, waits for its end and raises Interrupted with the result; a second one kills
-    it. Raises NotInstalled, EngineLost or another CommandError where scidex-oci itself was killed, and TypeError and ValueError for what is no
-    request, such as a keyword that is no field.
+    it. Raises NotInstalled, EngineLost or another CommandError where scidex-oci itself was killed, and TypeError and ValueError
+    for what is no request, such as a keyword that is no field.
     """
     check_names(fields, "run()", OPTIONS)
     tool = tool or Tool()
@@ -73,7 +73,7 @@ def _by_engine(tool: Tool, fields: Mapping[str, Any]) -> Optional[Result]:
     return one.result() if one.served() else None
 
 
-def with_script(script: Optional[StrPath], fields: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_script(script: Any, fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """The fields with a script that was given without its name."""
     if script is None:
         return fields

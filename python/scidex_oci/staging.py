@@ -114,7 +114,7 @@ def _identity(made: os.stat_result) -> str:
     return f"{made.st_dev}:{made.st_ino}"
 
 
-def _check(analysis_id: str) -> None:
+def _check(analysis_id: Any) -> None:
     if not isinstance(analysis_id, str) or not _ID.match(analysis_id):
         raise ValueError(f"id {analysis_id!r} is not allowed: it must be 1 to 128 letters, digits, '.', '_' or '-', and begin "
                          "with a letter or digit")

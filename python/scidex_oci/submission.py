@@ -49,10 +49,11 @@ def enqueue(database: Union[Connection, Cursor], *, retries: Optional[int] = Non
     """
     request = _request(fields)
     parameters = (json.dumps(request, allow_nan=False), retries)
-    if not hasattr(database, "cursor"):
-        _execute(database, parameters)
+    given: Any = database
+    if not hasattr(given, "cursor"):
+        _execute(given, parameters)
         return str(request["id"])
-    cursor = database.cursor()
+    cursor: Any = given.cursor()
     try:
         _execute(cursor, parameters)
     finally:
@@ -163,12 +164,14 @@ def _text(name: str, value: Any) -> str:
 
 
 def _texts(name: str, value: Any) -> List[str]:
+    items: Any = value
     if not isinstance(value, list):
         raise TypeError(f"{name}: {value!r} is not a list")
-    return [_text(name, item) for item in value]
+    return [_text(name, item) for item in items]
 
 
 def _dictionary(name: str, value: Any) -> Dict[str, str]:
+    pairs: Any = value
     if not isinstance(value, dict):
         raise TypeError(f"{name}: {value!r} is not a mapping")
-    return {key: _text(f"{name} {key}", item) for key, item in value.items()}
+    return {key: _text(f"{name} {key}", item) for key, item in pairs.items()}

@@ -64,8 +64,8 @@ class Transport:
         self.hang_up()
         if self.child is not None:
             self.child.wait()
-        with _LOCK:
-            _OPEN.discard(self)
+        with _lock:
+            _open.discard(self)
             self._close_descriptors()
 
     def abandon(self) -> None:
@@ -87,13 +87,13 @@ class Transport:
 
 
 # Descriptors are opened and closed under the lock, so that a forked child knows all that it has of them.
-_LOCK = threading.Lock()
-_OPEN: Set[Transport] = set()
+_lock = threading.Lock()
+_open: Set[Transport] = set()
 
 
 def start(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> Transport:
     """Starts an engine as a child in a session of its own."""
-    with _LOCK:
+    with _lock:
         ends: List[int] = []
         try:
             for _ in range(3):
@@ -104,13 +104,13 @@ def start(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> Transport:
             raise not_installed(argv[0], error) from error
         _close([ends[0], ends[3], ends[5]])
         transport = Transport(ends[2], ends[1], ends[4], child)
-        _OPEN.add(transport)
+        _open.add(transport)
         return transport
 
 
 def connect(path: str) -> Transport:
     """Connects with the engine that listens at a socket."""
-    with _LOCK:
+    with _lock:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.connect(path)
@@ -118,7 +118,7 @@ def connect(path: str) -> Transport:
             connection.close()
             raise
         transport = Transport(connection.fileno(), connection.fileno(), connection=connection)
-        _OPEN.add(transport)
+        _open.add(transport)
         return transport
 
 
@@ -131,11 +131,11 @@ def when_forked(call: Callable[[], None]) -> None:
     """Has ``call`` called in forked children, once what they have of engines is closed."""
 
     def forked() -> None:
-        global _LOCK  # pylint: disable=global-statement # the one before is locked
-        _LOCK = threading.Lock()
-        for transport in _OPEN:
+        global _lock  # pylint: disable=global-statement # the one before is locked
+        _lock = threading.Lock()
+        for transport in _open:
             transport.abandon()
-        _OPEN.clear()
+        _open.clear()
         call()
 
-    os.register_at_fork(before=lambda: _LOCK.acquire(), after_in_parent=lambda: _LOCK.release(), after_in_child=forked)
+    os.register_at_fork(before=lambda: _lock.acquire(), after_in_parent=lambda: _lock.release(), after_in_child=forked)
