@@ -8,6 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/configcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/imagecmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/mcpcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/newcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/queuecmd"
@@ -46,7 +47,7 @@ func newApp(p *command.Program) *cli.App {
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {}, // execute maps errors to exit codes
 		Commands: []*cli.Command{
-			newRunCommand(p), newcmd.New(p), batchcmd.New(p), servecmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), slurmcmd.New(p),
+			newRunCommand(p), newcmd.New(p), batchcmd.New(p), servecmd.New(p), mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), slurmcmd.New(p),
 			newSpecCommand(p), newListCommand(p), newStatsCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
 			newOutputsCommand(p), newReportCommand(p), newUICommand(p), newCrateCommand(p), newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p),
 			newPinCommand(p), newUnpinCommand(p), imagecmd.New(p), catalogcmd.New(p), configcmd.New(p), newGCCommand(p), newDoctorCommand(p),

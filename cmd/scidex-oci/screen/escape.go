@@ -12,11 +12,18 @@ const maxSGR = 64
 
 // Escape makes s safe to print in a line on a terminal: control characters, bidirectional overrides and bytes that are not
 // UTF-8 become visible. Everything else, the backslash too, is unchanged.
-func Escape(s string) string {
+func Escape(s string) string { return escape(s, false) }
+
+// EscapeText is Escape for text of several lines: line ends and tabs are unchanged.
+func EscapeText(s string) string { return escape(s, true) }
+
+func escape(s string, lines bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
+		case lines && (r == '\n' || r == '\t' || strings.HasPrefix(s[i:], "\r\n")):
+			b.WriteRune(r)
 		case r == '\n':
 			b.WriteString(`\n`)
 		case r == '\r':

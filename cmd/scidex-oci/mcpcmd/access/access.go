@@ -1,0 +1,89 @@
+// Package access says who may call the server over HTTP: programs of this machine that have the key, and no page of a browser
+// that comes from elsewhere.
+package access
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// bodyTime bounds how long the body of a request takes.
+const bodyTime = 30 * time.Second
+
+// Loopback checks the address to listen on, which must be of the loopback.
+func Loopback(address string) (string, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || !isLoopback(host) {
+		return "", errors.New("give an address of the loopback with a port, such as 127.0.0.1:8765; a tunnel (ssh -L) reaches it from elsewhere")
+	}
+	return address, nil
+}
+
+// isLoopback reports whether a host, as in a URL, is this machine.
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && ip.IsLoopback()
+}
+
+// Guard passes on requests with the key, which come from this machine (DNS rebinding has a name of its own in Host). Their bodies
+// are read before that, so that they are bounded in size, most bytes, and in time.
+func Guard(key Key, most int64, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !isLoopback(hostOf(r.Host)) || !fromHere(r.Header["Origin"]):
+			http.Error(w, "scidex-oci mcp answers programs of this machine alone: Host and Origin name the loopback", http.StatusForbidden)
+		case !key.opens(r.Header["Authorization"]):
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, `the key is missing or wrong: give "Authorization: Bearer KEY"`, http.StatusUnauthorized)
+		case readBody(w, r, most):
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// hostOf is a host without its port.
+func hostOf(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return host
+}
+
+// fromHere reports whether no page of another site has sent a request.
+func fromHere(origins []string) bool {
+	for _, origin := range origins {
+		u, err := url.Parse(origin)
+		if err != nil || !isLoopback(u.Hostname()) {
+			return false
+		}
+	}
+	return true
+}
+
+// readBody reads a body within bounds, and answers where it cannot.
+func readBody(w http.ResponseWriter, r *http.Request, most int64) bool {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // not all writers have one
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	_ = control.SetReadDeadline(time.Time{}) // the answer may take long
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		http.Error(w, "the body is too large", http.StatusRequestEntityTooLarge)
+	case err != nil:
+		http.Error(w, "the body did not come", http.StatusRequestTimeout)
+	default:
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	return err == nil
+}

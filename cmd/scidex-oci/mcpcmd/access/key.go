@@ -1,0 +1,95 @@
+package access
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+const (
+	// leastKey is the length of the shortest key, in characters.
+	leastKey = 16
+	mostKey  = 4096
+)
+
+// Key is what a client has to show.
+type Key string
+
+// newKey makes a key of 130 random bits.
+func newKey() Key { return Key(rand.Text()) }
+
+// ReadKey reads the key of a file, which is made where it is missing. Without a name the key is new.
+func ReadKey(path string) (Key, error) {
+	if path == "" {
+		return newKey(), nil
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return writeKey(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("--key-file: %w", err)
+	}
+	defer f.Close()
+	key, err := keyOf(f)
+	if err != nil {
+		return "", fmt.Errorf("--key-file %q: %w", path, err)
+	}
+	return key, nil
+}
+
+// writeKey makes a file with a new key.
+func writeKey(path string) (Key, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("--key-file: %w", err)
+	}
+	key := newKey()
+	_, err = f.WriteString(string(key) + "\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("--key-file: %w", err)
+	}
+	return key, nil
+}
+
+// keyOf reads a key from a file that only its owner can read.
+func keyOf(f *os.File) (Key, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.Mode().IsRegular():
+		return "", errors.New("it is no regular file; name another")
+	case info.Mode().Perm()&0o077 != 0:
+		return "", fmt.Errorf("others may use it, its mode is %04o; run chmod 600 on it", info.Mode().Perm())
+	case !ok || int(stat.Uid) != os.Geteuid():
+		return "", errors.New("it belongs to another user; name one of your own")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, mostKey+1))
+	key := strings.TrimSpace(string(text))
+	if err == nil && (len(key) < leastKey || len(text) > mostKey || strings.ContainsFunc(key, notPrintable)) {
+		err = fmt.Errorf("it holds no key; write one line of %d characters or more without spaces, or remove it for a new one", leastKey)
+	}
+	return Key(key), err
+}
+
+func notPrintable(r rune) bool { return r <= ' ' || r > '~' }
+
+// opens reports whether a request has the key. How long that takes does not depend on the key.
+func (k Key) opens(authorization []string) bool {
+	if len(authorization) != 1 {
+		return false
+	}
+	scheme, given, _ := strings.Cut(authorization[0], " ")
+	want, got := sha256.Sum256([]byte(k)), sha256.Sum256([]byte(strings.TrimSpace(given)))
+	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(want[:], got[:]) == 1
+}

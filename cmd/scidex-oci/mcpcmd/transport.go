@@ -1,0 +1,90 @@
+package mcpcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/net/netutil"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/mcpcmd/access"
+)
+
+const (
+	// mostMessage bounds a message of the client, in bytes.
+	mostMessage = 16 << 20
+	// mostConnections bounds those over HTTP: a stream of notifications has one of its own.
+	mostConnections = 256
+	// idle is when a session over HTTP whose client is silent ends, and an idle connection.
+	idle = 30 * time.Minute
+	// headTime bounds how long the head of a request takes.
+	headTime = 10 * time.Second
+)
+
+// transport serves a client until it has gone or ctx ends.
+type transport func(ctx context.Context, s *mcp.Server) error
+
+// stdio serves the client that has started this process.
+func stdio(p *command.Program) transport {
+	return func(ctx context.Context, s *mcp.Server) error {
+		err := s.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(p.Stdin), Writer: unclosed{p.Stdout.File}, MaxLineLength: mostMessage})
+		if ctx.Err() != nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) {
+			return nil // drained, or the client has gone
+		}
+		if err != nil {
+			return fmt.Errorf("mcp: %w", err)
+		}
+		return nil
+	}
+}
+
+// unclosed is a writer that others use afterwards.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
+
+// overHTTP serves clients that have the key, at /mcp.
+func overHTTP(p *command.Program, address, keyFile string) transport {
+	return func(ctx context.Context, s *mcp.Server) error {
+		key, err := access.ReadKey(keyFile)
+		if err != nil {
+			return fmt.Errorf("mcp: %w", err)
+		}
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return fmt.Errorf("mcp: --http: %w", err)
+		}
+		fmt.Fprintf(p.Stderr, "scidex-oci: mcp listens on http://%s/mcp\n", l.Addr())
+		if keyFile == "" {
+			fmt.Fprintf(p.Stderr, "scidex-oci: its key is %s\n", key)
+		}
+		return serveHTTP(ctx, netutil.LimitListener(l, mostConnections), handler(s, key))
+	}
+}
+
+// handler answers requests that access lets through.
+func handler(s *mcp.Server, key access.Key) http.Handler {
+	protocol := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{
+		SessionTimeout: idle, MaxRequestBodyBytes: mostMessage, PropagateRequestCancellation: true,
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", protocol)
+	return access.Guard(key, mostMessage, mux)
+}
+
+// serveHTTP serves until ctx ends.
+func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: headTime, IdleTimeout: idle, MaxHeaderBytes: 64 << 10}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("mcp: %w", err)
+	}
+	return nil
+}
