@@ -608,3 +608,22 @@ func TestServeDoctor(t *testing.T) {
 	s.refused(s.call("doctor", map[string]any{"all": true}), -32602, `"all"`)
 	s.close(0)
 }
+
+// TestServeSettles: an engine that lives on recovers what was killed beside it, without another command.
+func TestServeSettles(t *testing.T) {
+	h := newHarness(t)
+	s := h.serve()
+	id := h.id("killed")
+	cmd := h.command(theHost.bin, "run", "--id", id, "--", "sh", "-c", "echo ready; exec sleep 600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	h.logged(id, "ready")
+	until(t, hangTimeout, "the row names the directory", func() bool { return h.placed(id) })
+	h.tell(cmd, syscall.SIGKILL)
+	_ = cmd.Wait() // it was killed
+	until(t, hangTimeout, "the run is marked lost", func() bool {
+		return s.result(s.call("show", map[string]any{"id": id})).State == "lost" && !exists(filepath.Join(h.root, "runs", id+"@1.json"))
+	})
+	s.close(0)
+}

@@ -20,7 +20,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
-	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
@@ -53,6 +52,7 @@ type Session struct {
 	warmBy    string
 	suspended batch.SuspendGroup
 	account   *turns.Account // nil: Jobs counts the runs
+	settled   func()         // ends settle
 	reads     chan struct{}  // a place for each that reads the catalog
 }
 
@@ -88,18 +88,19 @@ func (s *Session) open(ctx context.Context, how engine.Options) (err error) {
 	if s.Stores, err = s.Program.OpenStores(ctx, s.Program.Stderr); err != nil {
 		return err
 	}
-	recovery.CommitOutcomes(ctx, s.Stores.Host)
-	recovery.Tidy(ctx, s.Stores.Host)
+	s.recoverOthers(ctx)
 	s.Named = plan.Named{Root: s.Stores.Host.Root, Overwrite: s.request.Overwrite}
 	how.Do = s.do
 	how.Asked = func(id string) []int64 { return watch.AskedToStop(s.Stores.Host, id) }
 	how.Version = s.Program.Build.Version
 	s.Engine = engine.New(ctx, how)
+	s.settled = s.settleUntil(ctx)
 	return nil
 }
 
 // Close ends what New has started, and returns err with what failed in that.
 func (s *Session) Close(err error) error {
+	s.settled()
 	s.templates.Close()
 	s.pool.Close()
 	return errors.Join(err, s.account.Close(), s.Stores.Close())
