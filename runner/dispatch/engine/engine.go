@@ -135,6 +135,13 @@ func (e *Engine) Stop(s request.StopSignal) {
 	}
 }
 
+// Empty reports whether no run is left.
+func (e *Engine) Empty() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.jobs) == 0
+}
+
 // Wait waits until no run is left.
 func (e *Engine) Wait() {
 	e.mu.Lock()
