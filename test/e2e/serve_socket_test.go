@@ -2,15 +2,20 @@ package e2e
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // listening is an engine on a socket.
@@ -28,14 +33,16 @@ func (h *harness) listening(path string, cmd *exec.Cmd) *listening {
 		h.t.Fatal(err)
 	}
 	l := &listening{h, cmd, path}
-	until(h.t, hangTimeout, "the engine listens", func() bool {
-		c, err := net.Dial("unix", path)
-		if err == nil {
-			c.Close()
-		}
-		return err == nil
-	})
+	until(h.t, hangTimeout, "the engine listens", l.listens)
 	return l
+}
+
+func (l *listening) listens() bool {
+	c, err := net.Dial("unix", l.path)
+	if err == nil {
+		c.Close()
+	}
+	return err == nil
 }
 
 func (h *harness) engine(args ...string) *listening {
@@ -170,23 +177,70 @@ with socket.socket(socket.AF_UNIX) as s:
 	l.stop()
 }
 
-// TestServeSocketKilled: the file that a killed engine leaves is replaced, one that is no socket is not.
+// copies returns copies of a process' descriptors, as a child has them that it has just cloned.
+func copies(t *testing.T, pid int) (all []*os.File) {
+	t.Helper()
+	process, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(process)
+	names, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		number, err := strconv.Atoi(name.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fd, err := unix.PidfdGetfd(process, number, 0)
+		if errors.Is(err, unix.EBADF) { // closed meanwhile
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, os.NewFile(uintptr(fd), name.Name()))
+	}
+	return all
+}
+
+// TestServeSocketKilled: the file that a killed engine leaves is replaced, also while a child that it has just cloned has its descriptors; one
+// that is no socket or on which another program listens is not.
 func TestServeSocketKilled(t *testing.T) {
 	h := newHarness(t)
 	l := h.engine()
+	made := func() time.Time {
+		info, err := os.Lstat(l.path)
+		if err != nil {
+			return time.Time{} // it is replaced now
+		}
+		return info.ModTime()
+	}
+	first, left := made(), copies(t, l.cmd.Process.Pid)
 	h.tell(l.cmd, syscall.SIGKILL)
 	_ = l.cmd.Wait() // it was killed
-	until(t, hangTimeout, "nothing listens: its supervisor may have been cloned with the socket, and not executed yet", func() bool {
-		c, err := net.Dial("unix", l.path)
-		if err == nil {
-			c.Close()
-		}
-		return err != nil
-	})
-	l = h.engine()
+	next := h.command(theHost.bin, "serve", "--socket", l.path)
+	next.Stderr = os.Stderr
+	if err := next.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, hangTimeout, "the file is replaced", func() bool { return made().After(first) })
+	for _, f := range left {
+		f.Close()
+	}
+	l = &listening{h, next, l.path}
+	until(t, hangTimeout, "the next engine listens", l.listens)
 	caller := l.caller()
 	caller.result(caller.call("run", map[string]any{"command": []string{"true"}})).expect(t, "complete", "exit", 0)
 	l.stop()
+	other, err := net.Listen("unix", h.path("other.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	h.mustRefuse([]string{"serve", "--socket", h.path("other.sock")}, "another program listens")
 	h.mustRefuse([]string{"serve", "--socket", h.write("file", "", 0o600)}, "no socket")
 	h.mustRefuse([]string{"serve", "--socket", h.path(strings.Repeat("x", 120))}, "too long")
 }

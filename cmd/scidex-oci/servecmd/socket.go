@@ -26,7 +26,9 @@ const maxCallers = 512
 // lockName is the file below the root that the engine with a socket has locked. It names the socket.
 const lockName = "engine.lock"
 
-// lockRoot makes this process the root's only engine with a socket until the file is closed.
+// lockRoot makes this process the root's only engine with a socket until the file is closed. The lock is one of the process (fcntl(2),
+// "Advisory record locking"): a supervisor that a killed engine has just cloned has no part in it. Nothing else here may open the
+// file: to close it again would drop the lock.
 func lockRoot(root, socket string) (*os.File, error) {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, err
@@ -36,7 +38,7 @@ func lockRoot(root, socket string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+	if err = unix.FcntlFlock(f.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}); errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
 		named, _ := os.ReadFile(path) // it is for the message
 		err = fmt.Errorf("another engine serves this root at %q; use that, or give another --root", strings.TrimSpace(string(named)))
 	}
@@ -76,15 +78,41 @@ func removeStale(path string) error {
 	case info.Mode().Type() != fs.ModeSocket:
 		return errors.New("there is something that is no socket; give another path")
 	}
-	c, err := net.Dial("unix", path)
+	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 	if err == nil {
+		err = listenerEnded(c)
 		c.Close()
-		return errors.New("another program listens there; give another path")
 	}
-	if !errors.Is(err, unix.ECONNREFUSED) {
+	if err != nil && !errors.Is(err, unix.ECONNREFUSED) {
 		return err
 	}
 	return os.Remove(path)
+}
+
+// listenerEnded is nil where the process has ended that called listen(2): a supervisor which that has just cloned still has the
+// socket, until it is executed.
+func listenerEnded(c *net.UnixConn) error {
+	peer, err := peerOf(c)
+	if err != nil {
+		return err
+	}
+	listens := errors.New("another program listens there; give another path")
+	if peer.Pid <= 0 {
+		return listens // it is in another PID namespace
+	}
+	fd, err := unix.PidfdOpen(int(peer.Pid), 0)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	ended, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) // also of a zombie
+	if err == nil && ended == 0 {
+		err = listens
+	}
+	return err
 }
 
 // activated returns the socket that systemd has passed (sd_listen_fds(3)); nil: none.
@@ -180,19 +208,21 @@ func (s server) refuse(c *net.UnixConn, why *rpc.Error) {
 	c.Close()
 }
 
-// own refuses a caller of another uid (SO_PEERCRED, unix(7)).
+// own refuses a caller of another uid.
 func own(c *net.UnixConn) error {
+	peer, err := peerOf(c)
+	if err == nil && int(peer.Uid) != os.Geteuid() {
+		err = fmt.Errorf("this engine serves uid %d alone, and the caller has uid %d", os.Geteuid(), peer.Uid)
+	}
+	return err
+}
+
+// peerOf is the process at the other end (SO_PEERCRED, unix(7)): that which has connected, or which listens.
+func peerOf(c *net.UnixConn) (peer *unix.Ucred, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var peer *unix.Ucred
-	var failed error
-	if err := raw.Control(func(fd uintptr) { peer, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
-		return err
-	}
-	if failed == nil && int(peer.Uid) != os.Geteuid() {
-		failed = fmt.Errorf("this engine serves uid %d alone, and the caller has uid %d", os.Geteuid(), peer.Uid)
-	}
-	return failed
+	failed := raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	return peer, errors.Join(err, failed)
 }
