@@ -22,7 +22,11 @@ func (p *peer) doctor(ctx context.Context, r rpc.Request) (any, error) {
 	if bad := r.Read(&doctorParams{}); bad != nil {
 		return nil, bad
 	}
-	defer p.Reading()()
+	done, err := p.Reading(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	args := []string{}
 	for _, global := range p.Program.Options.OnLine() {
 		args = append(args, global.Label, global.Value)
@@ -32,7 +36,7 @@ func (p *peer) doctor(ctx context.Context, r rpc.Request) (any, error) {
 	cmd.WaitDelay = 30 * time.Second
 	var stdout bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, p.Program.Stderr
-	err := cmd.Run()
+	err = cmd.Run()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

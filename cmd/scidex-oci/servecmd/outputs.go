@@ -80,7 +80,11 @@ func (p *peer) export(ctx context.Context, r rpc.Request) (any, error) {
 		return nil, fmt.Errorf("run %q is %s; its outputs are here when it has ended", run.Key, run.State)
 	}
 	dir := options.Absolute(p.Program.Options.Dir, params.Directory)
-	defer p.Reading()()
+	done, err := p.Reading(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	if err := deliver.Export(ctx, p.Stores.Host, run, dir, params.Overwrite); err != nil {
 		return nil, err
 	}

@@ -42,7 +42,11 @@ func (p *peer) read(ctx context.Context, r rpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer p.Reading()()
+	done, err := p.Reading(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	answer := readAnswer{Base64: []byte{}, Size: entry.Size, SHA256: entry.SHA256}
 	if params.Offset < entry.Size {
 		length := min(int64(params.Length), entry.Size-params.Offset)

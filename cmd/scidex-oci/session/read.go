@@ -12,15 +12,23 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-// Reading waits for a place among those that read the catalog.
-func (s *Session) Reading() (done func()) {
-	s.reads <- struct{}{}
-	return func() { <-s.reads }
+// Reading waits for a place among those that read the catalog, until ctx ends.
+func (s *Session) Reading(ctx context.Context) (done func(), err error) {
+	select {
+	case s.reads <- struct{}{}:
+		return func() { <-s.reads }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // List lists runs of the catalog, the newest first.
 func (s *Session) List(ctx context.Context, filter catalog.Filter) ([]results.Listed, error) {
-	defer s.Reading()()
+	done, err := s.Reading(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	runs, err := watch.List(ctx, s.Stores.Host, filter)
 	if err != nil {
 		return nil, err
@@ -35,7 +43,11 @@ func (s *Session) List(ctx context.Context, filter catalog.Filter) ([]results.Li
 // Page are outputs and rejected entries of a run in the order of their paths, at most limit after the first from. next is the
 // from of the next page; 0: this is the last.
 func (s *Session) Page(ctx context.Context, key catalog.Key, from, limit int) (entries []outputs.Entry, next int, err error) {
-	defer s.Reading()()
+	done, err := s.Reading(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer done()
 	seen := 0
 	err = s.Stores.Catalog.Outputs(ctx, key, func(e outputs.Entry) bool {
 		seen++

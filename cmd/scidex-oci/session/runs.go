@@ -125,6 +125,10 @@ func (s *Session) awaitOther(ctx context.Context, key catalog.Key) (result.Resul
 
 // result is that of a run in the catalog.
 func (s *Session) result(ctx context.Context, run catalog.Run) (result.Result, error) {
-	defer s.Reading()()
+	done, err := s.Reading(ctx)
+	if err != nil {
+		return result.Result{}, err
+	}
+	defer done()
 	return watch.Show(ctx, s.Stores.Host, run)
 }
