@@ -22,7 +22,7 @@ Answer = Dict[str, Any]
 Lost = Callable[["Job", Transport, str], Exception]
 
 MOST_LINE = (1 << 20) - 1  # bytes
-MOST_AHEAD = 2000  # requests in progress; an engine refuses more than 4096
+MOST_AHEAD = 2000  # runs that have been asked for; an engine refuses more than 4096
 _CHUNK = 1 << 16
 _SAID = 1 << 13  # bytes kept of what the engine says on standard error
 _HELLO = 0  # id of the first request, which asks for nothing
@@ -232,10 +232,12 @@ class Channel:
             item = self._inbox.get()
             if item == _HANG_UP:
                 break
-            if isinstance(item, Job):
-                backlog.append(item)
-            elif isinstance(item, tuple):
+            if isinstance(item, tuple):
                 self._cancel(item[0], backlog, transport)
+            elif isinstance(item, Job) and item.method == "run":
+                backlog.append(item)
+            elif isinstance(item, Job):
+                self._transmit(item, transport)  # it is short, and may be about one of those that wait
             closing = closing or item == _CLOSE
             while backlog and self._has_room(closing):
                 self._transmit(backlog.popleft(), transport)

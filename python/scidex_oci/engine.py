@@ -25,7 +25,6 @@ class Key(NamedTuple):
 
     argv: Tuple[str, ...]
     directory: str
-    identity: Tuple[int, int]  # of the directory: another one may have its name later
     environment: FrozenSet[Tuple[str, str]]
     root: Optional[str]
     alone: bool = False  # whether it is to be a child, which has this interpreter's secrets
@@ -43,11 +42,10 @@ def key_of(tool: Tool) -> Optional[Key]:
         return None
     try:
         directory = os.path.abspath(tool.cwd or os.getcwd())
-        found = os.stat(directory)
-    except OSError:
-        return None  # the command says what is wrong
+    except OSError:  # it was removed
+        return None
     given = None if tool.root is None else os.fspath(tool.root)
-    return Key(tuple(tool.argv()), directory, (found.st_dev, found.st_ino), frozenset(env.items()), root(given, directory, env))
+    return Key(tuple(tool.argv()), directory, frozenset(env.items()), root(given, directory, env))
 
 
 def child(key: Key) -> Channel:

@@ -8,17 +8,21 @@ import sys
 import threading
 import unittest
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, List
+from typing import Any, List, cast
 from unittest import mock
 
 import scidex_oci
-from scidex_oci import EngineLost, NotFound, RequestError, Status, Tool
+from scidex_oci import EngineLost, NotFound, RequestError, Status, Tool, channel
+from scidex_oci.channel import Job
+from scidex_oci.engine_run import answered
+from scidex_oci.engines import _engines, ask
 
 from .support import PATIENT, PYTHON, STUBBORN, Case, descriptors, engines
 
 
+@unittest.skipIf(os.environ.get("SCIDEX_OCI_ENGINE") == "off", "engines are tested where they are on")
 class EngineCase(Case):
-    """A test that has engines, also where the suite is run without."""
+    """A test that has engines."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -89,7 +93,7 @@ class EngineTest(EngineCase):
         waited: List[scidex_oci.Result] = []
         thread = threading.Thread(target=lambda: waited.append(self.tool.show(run_id, wait=True)))
         thread.start()
-        while not engines():
+        while not any(one._waiting for one in list(_engines.channels.values())):  # pylint: disable=protected-access # until it is sent
             pass
         os.kill(engines()[0], signal.SIGKILL)
         self.tool.call("stop", "--now", "--", run_id)
@@ -163,16 +167,26 @@ class EngineTest(EngineCase):
 
     def test_canceled_before_its_turn(self) -> None:
         async def main() -> None:
-            tasks = [asyncio.ensure_future(scidex_oci.arun(id=f"r{i}", command=["sleep", "1000"], tool=self.tool)) for i in range(2100)]
+            tasks = [asyncio.ensure_future(scidex_oci.arun(id=f"r{i}", command=["sleep", "1000"], tool=self.tool)) for i in range(60)]
             await asyncio.get_running_loop().run_in_executor(None, self.wait_for_start)
+            while self.known() < 20:
+                pass
+            self.assertEqual(self.known(), 20)  # the others wait here
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             self.assertTrue(all(task.cancelled() for task in tasks))
 
-        asyncio.run(main())
+        with mock.patch.object(channel, "MOST_AHEAD", 20):
+            asyncio.run(main())
         self.assertEqual({run["state"] for run in self.tool.ls("--limit", "0")}, {"canceled"})
         self.assertTrue(self.run_("true").ok)
+
+    def known(self) -> int:
+        """How many runs the engine knows."""
+        answer = answered(cast(Job, ask(self.tool, "list", {})))
+        assert answer is not None
+        return len(answer["result"]["queued"]) + len(answer["result"]["runs"])
 
     def wait_for_start(self) -> None:
         while not any(run["state"] == "running" for run in Tool(environ={**self.environ, "SCIDEX_OCI_ENGINE": "off"}).ls()):
@@ -263,9 +277,12 @@ class InterpreterTest(EngineCase):
             from tests.support import engines
             scidex_oci.run(command=["true"])
             threading.Thread(target=lambda: scidex_oci.run(command=["sleep", "1"], id="parent")).start()
-            mine = engines()
+            mine, files = engines(), set(os.listdir("/proc/self/fd"))
+            pipes = {fd for fd in files if int(fd) > 2 and os.path.exists(f"/proc/self/fd/{fd}") and os.readlink(f"/proc/self/fd/{fd}").startswith("pipe:")}
+            assert len(pipes) == 3, pipes
             pid = os.fork()
             if pid == 0:
+                assert not pipes & set(os.listdir("/proc/self/fd")), "those of the parent's engine are open"
                 assert scidex_oci.run(command=["true"], id="child").ok
                 theirs = engines()
                 assert len(theirs) == 1 and theirs != mine, (mine, theirs)
