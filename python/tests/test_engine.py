@@ -83,8 +83,9 @@ class EngineTest(EngineCase):
         self.run_("true", id="a")
         pid = engines()[0]
         os.kill(pid, signal.SIGKILL)
-        while pid in engines():
-            pass
+        with self.assertRaises(ProcessLookupError):
+            while True:
+                os.kill(pid, 0)  # it is there until it has been reaped, when its pipes are closed
         self.assertTrue(self.run_("true").ok)
         self.assertEqual(self.tool.show("a").state, "complete")
 
@@ -172,6 +173,8 @@ class EngineTest(EngineCase):
             while self.known() < 20:
                 pass
             self.assertEqual(self.known(), 20)  # the others wait here
+            tasks[-1].cancel()
+            await asyncio.wait([tasks[-1]])  # it does not wait for those before it
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
