@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import engine
 import forked
 import growth
 import harvest
@@ -19,7 +20,7 @@ import start
 import warm
 from measure import Failed, Samples, markdown, peer_name, report, say, take
 
-LINES = {"run": start.RUN, "batch": start.BATCH, "warm": warm.WARM, "forked": forked.FORKED, "harvest": harvest.LINE, "memory": memory.LINE, "growth": growth.LINE}
+LINES = {"run": start.RUN, "batch": start.BATCH, "warm": warm.WARM, "forked": forked.FORKED, "engine": engine.LINE, "harvest": harvest.LINE, "memory": memory.LINE, "growth": growth.LINE}
 VERSIONS = (("runc", "--version"), ("crun", "--version"), ("podman", "--version"), ("bwrap", "--version"), ("restic", "version"))
 
 
