@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,7 +15,9 @@ import (
 // memory limit has, and as many as its CPU limit has thousandths: so the kernel counts, and drops what a killed engine had.
 // It is safe for concurrent use.
 type Account struct {
-	file *os.File
+	mu     sync.Mutex
+	file   *os.File
+	closed bool
 	// Memory, in bytes, and CPUs are what all have together: what was free when the first of the engines that live now started.
 	Memory int64
 	CPUs   float64
@@ -88,6 +91,9 @@ func (a *Account) Close() error {
 	if a == nil {
 		return nil
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
 	return errors.Join(lock(a.file, unix.F_OFD_SETLK, unix.F_UNLCK, whole), a.file.Close())
 }
 
@@ -97,12 +103,14 @@ func (a *Account) Take(d Demand, alone bool) (release func(), ok bool) {
 	if a == nil {
 		return func() {}, true
 	}
-	if !a.first() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed || !a.first() {
 		return nil, false
 	}
 	release, ok = a.take(d, alone)
 	if ok {
-		a.Yield()
+		a.leave()
 	} else {
 		_ = unix.UtimesNanoAt(int(a.file.Fd()), "", nil, unix.AT_EMPTY_PATH) // now; see stalled
 	}
@@ -120,10 +128,18 @@ func (a *Account) first() bool {
 
 // Yield lets other engines take something.
 func (a *Account) Yield() {
-	if a != nil {
-		_ = lock(a.file, unix.F_OFD_SETLK, unix.F_UNLCK, front)
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.closed {
+		a.leave()
 	}
 }
+
+// leave leaves the front.
+func (a *Account) leave() { _ = lock(a.file, unix.F_OFD_SETLK, unix.F_UNLCK, front) }
 
 // take takes what an analysis may use by an open file description of its own. An error, as where too many files are open, is
 // a lack of room.
