@@ -71,7 +71,7 @@ func serveSession(ctx context.Context, s *session.Session, serve transport) erro
 	defer stop()
 	defer s.HandleSignals(stop)()
 	t := newTools(s, scratch)
-	err = serve(ctx, t.server())
+	err = serve(ctx, t)
 	stop()
 	t.calls.Wait()
 	s.Engine.Wait()

@@ -44,6 +44,8 @@ func (t *tools) runCode(ctx context.Context, r *mcp.CallToolRequest, in runInput
 
 // run runs an analysis to its end.
 func (t *tools) run(ctx context.Context, r *mcp.CallToolRequest, a spec.Analysis) (result.Result, error) {
+	ctx, leave := t.open.enter(ctx, r.Session.ID())
+	defer leave()
 	caller := t.Engine.NewCaller()
 	defer caller.Close()
 	var events batch.Events

@@ -26,15 +26,24 @@ const (
 	idle = 30 * time.Minute
 	// headTime bounds how long the head of a request takes.
 	headTime = 10 * time.Second
+	// lastTime bounds how long the last answers take: a stream of notifications does not end by itself.
+	lastTime = 2 * time.Second
 )
 
 // transport serves a client until it has gone or ctx ends.
-type transport func(ctx context.Context, s *mcp.Server) error
+type transport func(ctx context.Context, t *tools) error
 
 // stdio serves the client that has started this process.
 func stdio(p *command.Program) transport {
-	return func(ctx context.Context, s *mcp.Server) error {
-		err := s.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(p.Stdin), Writer: unclosed{p.Stdout.File}, MaxLineLength: mostMessage})
+	return func(ctx context.Context, t *tools) error {
+		to := &answered{Transport: &mcp.IOTransport{Reader: io.NopCloser(p.Stdin), Writer: unclosed{p.Stdout.File}, MaxLineLength: mostMessage}}
+		running, stop := context.WithCancel(context.WithoutCancel(ctx))
+		defer stop()
+		defer context.AfterFunc(ctx, func() {
+			to.open.Wait()
+			stop()
+		})()
+		err := t.server().Run(running, to)
 		if ctx.Err() != nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) {
 			return nil // drained, or the client has gone
 		}
@@ -52,7 +61,7 @@ func (unclosed) Close() error { return nil }
 
 // overHTTP serves clients that have the key, at /mcp.
 func overHTTP(p *command.Program, address, keyFile string) transport {
-	return func(ctx context.Context, s *mcp.Server) error {
+	return func(ctx context.Context, t *tools) error {
 		key, err := access.ReadKey(keyFile)
 		if err != nil {
 			return fmt.Errorf("mcp: %w", err)
@@ -65,26 +74,36 @@ func overHTTP(p *command.Program, address, keyFile string) transport {
 		if keyFile == "" {
 			fmt.Fprintf(p.Stderr, "scidex-oci: its key is %s\n", key)
 		}
-		return serveHTTP(ctx, netutil.LimitListener(l, mostConnections), handler(s, key))
+		return serveHTTP(ctx, netutil.LimitListener(l, mostConnections), handler(t, key))
 	}
 }
 
 // handler answers requests that access lets through.
-func handler(s *mcp.Server, key access.Key) http.Handler {
+func handler(t *tools, key access.Key) http.Handler {
+	s := t.server()
 	protocol := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{
 		SessionTimeout: idle, MaxRequestBodyBytes: mostMessage, PropagateRequestCancellation: true,
 	})
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", protocol)
+	mux.Handle("/mcp", t.open.ending(protocol))
 	return access.Guard(key, mostMessage, mux)
 }
 
 // serveHTTP serves until ctx ends.
 func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: headTime, IdleTimeout: idle, MaxHeaderBytes: 64 << 10}
-	defer context.AfterFunc(ctx, func() { server.Close() })()
+	closed := make(chan struct{})
+	defer context.AfterFunc(ctx, func() {
+		defer close(closed)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
+		defer cancel()
+		if server.Shutdown(last) != nil {
+			server.Close()
+		}
+	})()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("mcp: %w", err)
 	}
+	<-closed
 	return nil
 }
