@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -270,5 +271,27 @@ func TestOrder(t *testing.T) {
 	p.next()
 	if !slices.Equal(started, want) {
 		t.Errorf("%q", started)
+	}
+}
+
+// TestLeavesNoGoroutine: callers that go in the middle of requests, notifications and lines leave nothing.
+func TestLeavesNoGoroutine(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for i := range 200 {
+		p := serve(t, echo)
+		p.send(request("1", "hang") + request("2", "hang"))
+		p.conn.Out.Notify("log", strings.Repeat("x", 1<<10))
+		if i%2 == 0 {
+			p.send("{")
+		}
+		p.Close()
+		if err := <-p.served; err != nil && !errors.Is(err, io.ErrClosedPipe) {
+			t.Error(err)
+		}
+	}
+	for deadline := time.Now().Add(2 * time.Minute); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines, and before %d", runtime.NumGoroutine(), before)
+		}
 	}
 }
