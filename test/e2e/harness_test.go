@@ -24,6 +24,8 @@ type harness struct {
 	root string   // --root
 	run  string   // begins every id of this harness
 	env  []string // of every command
+
+	engines *engines // that start asks; nil: it starts commands
 }
 
 func newHarness(t *testing.T) *harness {
@@ -40,6 +42,7 @@ func newHarness(t *testing.T) *harness {
 			t.Errorf("left behind: %s", left)
 		}
 	})
+	h.engines = newEngines(t)
 	return h
 }
 
@@ -161,9 +164,14 @@ func checkSentence(t *testing.T, stderr string, words ...string) {
 }
 
 // start runs `run --json` with the arguments, checks the result against itself and against the exit code
-// of the process, and returns it.
+// of the process, and returns it. Below TestServeRequests an engine runs it.
 func (h *harness) start(args ...string) result {
 	h.t.Helper()
+	if h.engines != nil {
+		if r, taken := h.engines.start(h, args); taken {
+			return r
+		}
+	}
 	return h.resultOf(h.command(theHost.bin, append([]string{"run", "--json"}, args...)...))
 }
 
