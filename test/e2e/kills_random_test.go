@@ -60,6 +60,9 @@ type killing struct {
 	fell   map[string]int // how many kills of whom fell in which phase
 	ended  map[string]int // and how the run ended
 	others []string       // processes that were below this one before
+
+	launchAs func(h *harness, id string, args ...string) *launch
+	victims  []string
 }
 
 func newKilling(h *harness) *killing {
@@ -72,7 +75,7 @@ func newKilling(h *harness) *killing {
 		}
 	}
 	h.t.Logf("SCIDEX_OCI_SEED=%d", seed)
-	return &killing{harness: h, random: rand.New(rand.NewPCG(seed, 0)), fell: map[string]int{}, ended: map[string]int{}, others: orphans()}
+	return &killing{harness: h, random: rand.New(rand.NewPCG(seed, 0)), fell: map[string]int{}, ended: map[string]int{}, others: orphans(), launchAs: (*harness).launch, victims: victims}
 }
 
 // all kills n runs. The moments are stratified: one in each nth part of a run, in random order.
@@ -81,11 +84,11 @@ func (k *killing) all(n int) {
 	first := k.newID()
 	k.inPeace(k.t, first, 1, "--id", first)
 	for i, part := range k.random.Perm(n) {
-		victim, moment := victims[i%len(victims)], 1.05*(float64(part)+k.random.Float64())/float64(n)
+		victim, moment := k.victims[i%len(k.victims)], 1.05*(float64(part)+k.random.Float64())/float64(n)
 		supervisorFirst := k.random.IntN(2) == 0
 		k.t.Run(fmt.Sprintf("%03d-%s-at-%.3f", i, victim, moment), func(t *testing.T) {
 			one := &casualty{killing: k, harness: k.in(t), id: k.newID(), victim: victim, supervisorFirst: supervisorFirst}
-			one.launch = one.harness.launch(one.id, writing(one.id)...)
+			one.launch = k.launchAs(one.harness, one.id, writing(one.id)...)
 			one.strike(time.Duration(moment * float64(k.length)))
 			one.examine()
 		})
@@ -314,6 +317,11 @@ func (k *casualty) published() bool {
 func (k *casualty) collect(written bool) {
 	t := k.harness.t
 	c := k.harness.gc()
+	c.Lost = slices.DeleteFunc(c.Lost, func(run struct{ ID string }) bool { return run.ID == behind(k.id) })
+	if i := slices.Index(c.Kept, k.directory()+strings.TrimPrefix(behind(k.id), k.id)); i >= 0 { // it had ended, and that was not noted
+		k.harness.mustRun("rm", behind(k.id))
+		c.Kept = slices.Delete(c.Kept, i, i+1)
+	}
 	if len(c.Lost) > 1 || len(c.Lost) == 1 && (c.Lost[0].ID != k.id || !written) {
 		t.Errorf("gc marked %v lost, this is %s", c.Lost, k.id)
 	}
