@@ -122,7 +122,11 @@ func (t *tools) piece(ctx context.Context, e outputs.Entry, offset, length int64
 	if offset >= e.Size {
 		return nil, nil
 	}
-	defer t.Reading()()
+	done, err := t.Reading(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	from, err := t.Stores.Blobs.Open(ctx, e.SHA256)
 	if err != nil {
 		return nil, err
