@@ -51,7 +51,7 @@ func (t *tools) listOutputs(ctx context.Context, _ *mcp.CallToolRequest, in outp
 		if e.Rejected != "" {
 			out.Rejected = append(out.Rejected, result.NewRejected(e))
 		} else {
-			out.Outputs = append(out.Outputs, newOutput(run.Key.String(), result.NewOutput(e)))
+			out.Outputs = append(out.Outputs, newOutput(run.String(), result.NewOutput(e)))
 		}
 	}
 	return nil, out, nil

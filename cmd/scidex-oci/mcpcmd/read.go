@@ -73,7 +73,7 @@ func (t *tools) readOutput(ctx context.Context, _ *mcp.CallToolRequest, in readI
 	if err != nil {
 		return nil, readOutput{}, fmt.Errorf("%w; list_outputs lists them", err)
 	}
-	out := readOutput{output: newOutput(run.Key.String(), result.NewOutput(entry)), Offset: in.Offset, Kind: kindImage}
+	out := readOutput{output: newOutput(run.String(), result.NewOutput(entry)), Offset: in.Offset, Kind: kindImage}
 	if picture, err := t.figure(ctx, entry); picture != nil || err != nil {
 		return imageAnswer(out, picture, err)
 	}
