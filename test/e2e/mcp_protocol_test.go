@@ -237,7 +237,9 @@ func (w *web) cancels() {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	id := w.agent().started(ctx, ended)
 	cancel()
-	<-ended
+	if err := <-ended; err == nil {
+		w.t.Error("a canceled call was answered")
+	}
 	gone := w.agent()
 	other := gone.started(w.t.Context(), ended)
 	if got := w.delete(gone.ID()); got != http.StatusNoContent {

@@ -423,7 +423,7 @@ func (a *agent) started(ctx context.Context, ended chan<- error) string {
 		ended <- err
 	}()
 	var id string
-	until(a.t, hangTimeout, "it is ready", func() bool {
+	until(a.t, hangTimeout, "it is ready", func() bool { //nolint:contextcheck // ctx is of the call that is canceled
 		got, _ := a.tool("list_runs", args{"labels": args{"stays": label}, "states": []string{"running"}})
 		if len(got.Runs) == 0 {
 			return false
