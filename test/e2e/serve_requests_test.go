@@ -29,7 +29,7 @@ func TestServeRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := askedOfEngines.Load()
 			t.Cleanup(func() {
-				if askedOfEngines.Load() == before {
+				if theHost.root && askedOfEngines.Load() == before { // others leave some out
 					t.Error("it asks no engine")
 				}
 			})
