@@ -240,17 +240,22 @@ func (w *web) cancels() {
 	if err := <-ended; err == nil {
 		w.t.Error("a canceled call was answered")
 	}
+	looks.canceled(id)
 	gone := w.agent()
-	other := gone.started(w.t.Context(), ended)
+	id = gone.started(w.t.Context(), ended)
 	if got := w.delete(gone.ID()); got != http.StatusNoContent {
 		w.t.Errorf("the end of a session: %d", got)
 	}
-	for _, id := range []string{id, other} {
-		until(w.t, hangTimeout, "run "+id+" is canceled", func() bool {
-			got, _ := looks.tool("get_run", args{"run": id})
-			return got.State == "canceled"
-		})
-	}
+	looks.canceled(id)
+}
+
+// canceled waits until a run is canceled.
+func (a *agent) canceled(id string) {
+	a.t.Helper()
+	until(a.t, hangTimeout, "run "+id+" is canceled", func() bool {
+		got, _ := a.tool("get_run", args{"run": id})
+		return got.State == "canceled"
+	})
 }
 
 // delete ends a session, and returns the status.
