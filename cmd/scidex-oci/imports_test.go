@@ -3,22 +3,40 @@ package main
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestImports: scripts/build has the filter of system calls compiled (runner/filter); no run does. Prometheus' own library is
-// for tests alone: with protobuf it makes the program 3 MB larger, and every command starts 2 ms later.
+// TestImports: what a run on this host needs starts without what other hosts are needed for (docs/adr/0043). scripts/build has
+// the filter of system calls compiled (runner/filter); no run does. Prometheus' own library is for tests alone.
 func TestImports(t *testing.T) {
-	list := exec.Command("go", "list", "-deps", "-tags", "runc_nocriu,urfave_cli_no_docs,netgo,osusergo", ".")
+	core := dependencies(t, ".")
+	for _, imported := range core {
+		for _, other := range []string{"libseccomp", "prometheus/", "jackc/", "minio/", "oras", "go-containerregistry", "riverqueue", "modelcontextprotocol"} {
+			if strings.Contains(imported, other) {
+				t.Errorf("scidex-oci has %s", imported)
+			}
+		}
+	}
+	for _, heavy := range []string{"net/http", "crypto/tls"} {
+		if slices.Contains(core, heavy) {
+			t.Errorf("scidex-oci has %s", heavy)
+		}
+		if !slices.Contains(dependencies(t, "../scidex-oci-net"), heavy) {
+			t.Errorf("scidex-oci-net does not have %s: is the list right?", heavy)
+		}
+	}
+}
+
+// dependencies are the packages that a program is made of.
+func dependencies(t *testing.T, program string) []string {
+	t.Helper()
+	list := exec.Command("go", "list", "-deps", "-tags", "runc_nocriu,urfave_cli_no_docs,netgo,osusergo", program)
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for imported := range strings.Lines(string(out)) {
-		if strings.Contains(imported, "libseccomp") || strings.Contains(imported, "prometheus/") {
-			t.Errorf("the program has %s", strings.TrimSpace(imported))
-		}
-	}
+	return strings.Fields(string(out))
 }

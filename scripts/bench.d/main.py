@@ -41,8 +41,9 @@ class Bench:
     def copy(self, name, program):
         """Copy a program, so that nothing else maps its file, to where the ids of the supervisor can read it."""
         (self.scratch / name).mkdir()
-        for file in (program, program.with_name("scidex-oci-supervisor")):
-            shutil.copy(file, self.scratch / name)
+        for file in (program, program.with_name("scidex-oci-supervisor"), program.with_name("scidex-oci-net")):
+            if file.exists():  # a program of --before may be older than scidex-oci-net
+                shutil.copy(file, self.scratch / name)
         return str(self.scratch / name / "scidex-oci")
 
     def root(self, name):

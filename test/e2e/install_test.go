@@ -24,7 +24,7 @@ func (h *harness) release(dir string) string {
 		h.t.Fatal(err)
 	}
 	h.write(dir+"/install", string(script), 0o755)
-	for _, name := range []string{"scidex-oci", supervisorProgram} {
+	for _, name := range []string{"scidex-oci", netProgram, supervisorProgram} {
 		program := readFile(h.t, filepath.Join(filepath.Dir(theHost.bin), name))
 		h.write(dir+"/"+name+"-v1.2.3-linux-"+runtime.GOARCH, program, 0o755)
 	}
@@ -99,7 +99,7 @@ func TestInstall(t *testing.T) {
 			before := below(t, prefix)
 			h.install(0, install, []string{"--prefix", prefix}, "installed scidex-oci", prefix)
 			for _, file := range []string{
-				"bin/scidex-oci", "bin/scidex-oci-supervisor", "share/man/man1/scidex-oci-run.1", "share/bash-completion/completions/scidex-oci",
+				"bin/scidex-oci", "bin/scidex-oci-net", "bin/scidex-oci-supervisor", "share/man/man1/scidex-oci-run.1", "share/bash-completion/completions/scidex-oci",
 				"share/fish/vendor_completions.d/scidex-oci.fish", "share/zsh/site-functions/_scidex-oci",
 			} {
 				if _, err := os.Stat(filepath.Join(prefix, file)); err != nil {
@@ -107,6 +107,9 @@ func TestInstall(t *testing.T) {
 				}
 			}
 			if out := h.finish(h.command(filepath.Join(prefix, "bin/scidex-oci"), "--version")); out.code != 0 {
+				t.Errorf("%+v", out)
+			}
+			if out := h.finish(h.command(filepath.Join(prefix, "bin/scidex-oci"), "image", "ls")); out.code != 0 {
 				t.Errorf("%+v", out)
 			}
 			h.supervises(filepath.Join(prefix, "bin/scidex-oci"), filepath.Join(prefix, "bin", supervisorProgram))
@@ -231,6 +234,12 @@ func TestInstallRefuses(t *testing.T) {
 				_ = os.Remove(h.path("release/" + supervisorProgram + "-v1.2.3-linux-" + runtime.GOARCH))
 			},
 			words: []string{"must hold one release"},
+		},
+		"another net program": {
+			harm: func(h *harness) {
+				h.write("release/"+netProgram+"-v1.2.3-linux-"+runtime.GOARCH, "#!/bin/sh\n", 0o755)
+			},
+			words: []string{netProgram + "-v1.2.3-linux-" + runtime.GOARCH + " is not what SHA256SUMS says"},
 		},
 		"no sums of it": {
 			harm:  func(h *harness) { h.write("release/SHA256SUMS", "\n", 0o644) },

@@ -7,14 +7,17 @@ import (
 	"testing"
 )
 
-const supervisorProgram = "scidex-oci-supervisor"
+const (
+	supervisorProgram = "scidex-oci-supervisor"
+	netProgram        = "scidex-oci-net"
+)
 
-// copied is a copy of the program under test in a directory of its own, and of the supervisor's where with says so.
+// copied is a copy of the program under test in a directory of its own, and of those that it executes where with says so.
 func (h *harness) copied(with bool) (program string) {
 	h.t.Helper()
 	names := []string{"scidex-oci"}
 	if with {
-		names = append(names, supervisorProgram)
+		names = append(names, supervisorProgram, netProgram)
 	}
 	for _, name := range names {
 		h.write("programs/"+name, readFile(h.t, filepath.Join(filepath.Dir(theHost.bin), name)), 0o755)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
 )
 
@@ -39,6 +40,9 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 		cmd = below
 		if cmd == nil {
 			return nil, unknownCommand(*word, commands, p.commands()[1:])
+		}
+		if isNetEntry(cmd) {
+			return nil, drivers.ErrMissing
 		}
 		p.enter(cmd)
 		commands = cmd.Subcommands

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/detach"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
@@ -22,6 +24,8 @@ type Program struct {
 	Args        []string
 	Caller      *detach.Caller // nil but in the launcher of a detached run
 	Began, Main int64          // when the process and its main began (trace.Birth)
+	// Net makes the commands of scidex-oci-net; nil in scidex-oci.
+	Net func(*Program) []*cli.Command
 }
 
 // CallLine is a command line, without a command, that runs this program on the same catalog.

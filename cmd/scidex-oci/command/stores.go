@@ -15,7 +15,10 @@ import (
 
 // Load sets the options: the command's flags, the global ones, and others, which only the config file may have.
 func (p *Program) Load(c *cli.Context, others ...*options.Flag) error {
-	return p.Options.Load(p.Env, options.Of(c.Command.Flags, c.App.Flags), others...)
+	if err := p.Options.Load(p.Env, options.Of(c.Command.Flags, c.App.Flags), others...); err != nil {
+		return err
+	}
+	return p.loadNet()
 }
 
 // WithStores opens the stores for a command, commits pending outcomes, and closes the stores afterwards.

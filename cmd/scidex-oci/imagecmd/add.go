@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/images"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
@@ -14,7 +15,7 @@ import (
 // add adds an image to the store with a progress display, and prints it.
 func add(ctx context.Context, p *command.Program, asJSON bool, get func(context.Context, *image.Store, progressView) (image.Imported, error)) error {
 	return command.UntilStopped(ctx, func(ctx context.Context) error {
-		s, err := openImages(p)
+		s, err := images.Open(p)
 		if err != nil {
 			return err
 		}

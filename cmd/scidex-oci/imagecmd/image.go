@@ -2,20 +2,12 @@
 package imagecmd
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
-	"github.com/scidex-ai/scidex-oci/runner/plan"
 )
 
 // New makes the command image.
@@ -36,32 +28,6 @@ change. The same image once more changes nothing, but repairs a root that was da
 On a terminal bars on standard error show how far it is. With --json a line {"type":"progress", ...} tells
 it for every blob, phase and half second, with bytes in "done" and "total"; the last line, {"type":"image",
 ...}, is the image.`
-
-// openImages opens the images of the root, and creates their directory if missing.
-func openImages(p *command.Program) (*image.Store, error) {
-	s, err := stores.ReadSettings(p.Options, p.Env)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(s.Root, 0o700); err != nil {
-		return nil, fmt.Errorf("%w; give another place with --root DIR", err)
-	}
-	return image.Open(filepath.Join(s.Root, plan.ImagesDir))
-}
-
-// Sweep removes what no image below root needs, and returns the paths. With dry it removes nothing.
-func Sweep(ctx context.Context, root string, dry bool) ([]string, error) {
-	dir := filepath.Join(root, plan.ImagesDir)
-	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	s, err := image.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	swept, err := s.Sweep(ctx, dry)
-	return swept.Removed, err
-}
 
 // shownImage is an image in --json: unknown fields are null.
 type shownImage struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/images"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
@@ -52,7 +53,7 @@ func (o *listOptions) flags() []cli.Flag {
 }
 
 func listImages(p *command.Program, o listOptions) error {
-	s, err := openImages(p)
+	s, err := images.Open(p)
 	if err != nil {
 		return err
 	}
@@ -100,18 +101,4 @@ func printTable(w io.Writer, images []image.Image) error {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%d\n", screen.Escape(one.Name), format.ShortDigest(one.Digest.Encoded()), created, format.Size(one.Size), unpacked, one.RootFiles)
 	}
 	return tw.Flush()
-}
-
-// Names are the names of the images of the root.
-func Names(p *command.Program) ([]string, error) {
-	s, err := openImages(p)
-	if err != nil {
-		return nil, err
-	}
-	images, unread := s.List()
-	var names []string
-	for _, one := range images {
-		names = append(names, one.Name)
-	}
-	return names, unread
 }

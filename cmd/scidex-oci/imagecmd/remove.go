@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/images"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 )
 
@@ -27,7 +28,7 @@ image goes on: then only the name goes at once, and the rest with the next gc af
 }
 
 func removeImages(ctx context.Context, p *command.Program, given []string) error {
-	s, err := openImages(p)
+	s, err := images.Open(p)
 	if err != nil {
 		return err
 	}

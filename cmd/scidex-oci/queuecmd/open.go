@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
@@ -18,7 +19,7 @@ import (
 func checkQueue(p *command.Program) error {
 	s, err := stores.ReadSettings(p.Options, p.Env)
 	if err == nil && !s.HasQueue() {
-		err = stores.ErrNoQueue
+		err = drivers.ErrNoQueue
 	}
 	return err
 }

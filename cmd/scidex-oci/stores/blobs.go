@@ -8,19 +8,19 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
-	"github.com/scidex-ai/scidex-oci/outputs/blob/s3"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // blobLocation is the location of a blob store: a directory, or a bucket with a directory for uploads in progress.
 type blobLocation struct {
 	dir    string
-	bucket s3.Location // none: in dir
+	bucket drivers.Bucket // nil: in dir
 }
 
 // remote reports whether it is a bucket.
-func (p blobLocation) remote() bool { return p.bucket.Bucket != "" }
+func (p blobLocation) remote() bool { return p.bucket != nil }
 
 // blobsFor is the store that the global options name.
 func blobsFor(t options.Text, root string) (blobLocation, error) {
@@ -37,18 +37,22 @@ func blobsAt(t options.Text, root string) (blobLocation, error) {
 	case scheme == "file" && rest != "":
 		return blobLocation{dir: options.Absolute(t.Dir, rest)}, nil
 	case scheme == "s3" && rest != "":
-		l, err := s3.ParseLocation(t.Value)
+		d, err := drivers.Get()
+		if err != nil {
+			return blobLocation{}, err
+		}
+		b, err := d.ParseBucket(t.Value)
 		if err != nil {
 			return blobLocation{}, fmt.Errorf("%s %q: %w", t.Label, redacted(t.Value), err)
 		}
-		return blobLocation{dir: staging(root, l), bucket: l}, nil
+		return blobLocation{dir: staging(root, b), bucket: b}, nil
 	}
 	return blobLocation{}, fmt.Errorf("%s %q: give file://DIR or s3://BUCKET/PREFIX", t.Label, redacted(t.Value))
 }
 
 // staging is a directory per bucket: what waits there is only for that bucket.
-func staging(root string, l s3.Location) string {
-	sum := sha256.Sum256([]byte(l.Endpoint + "\n" + l.String()))
+func staging(root string, b drivers.Bucket) string {
+	sum := sha256.Sum256([]byte(b.ID()))
 	return filepath.Join(root, "staging", hex.EncodeToString(sum[:8]))
 }
 
@@ -57,7 +61,7 @@ func (p blobLocation) open() (*blob.Store, error) {
 	if !p.remote() {
 		return blob.Open(p.dir)
 	}
-	bucket, err := s3.Open(p.bucket)
+	bucket, err := p.bucket.Open()
 	if err != nil {
 		return nil, &request.Error{Err: err}
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
 )
 
@@ -32,7 +32,11 @@ func databaseAt(t options.Text) (database, error) {
 	case scheme == "sqlite" && rest != "":
 		return database{file: options.Absolute(t.Dir, rest)}, nil
 	case scheme == "postgres" || scheme == "postgresql":
-		if err := postgres.Check(t.Value); err != nil {
+		d, err := drivers.Get()
+		if err != nil {
+			return database{}, err
+		}
+		if err := d.CheckDatabase(t.Value); err != nil {
 			return database{}, fmt.Errorf("%s %q: %w", t.Label, redacted(t.Value), err)
 		}
 		return database{url: t.Value}, nil
@@ -48,11 +52,11 @@ func (d database) open(ctx context.Context) (catalog.Catalog, error) {
 // openIf is open, but asks allowNew before it makes a file.
 func (d database) openIf(ctx context.Context, allowNew func(context.Context) error) (catalog.Catalog, error) {
 	if d.url != "" {
-		c, err := postgres.Open(ctx, d.url)
+		remote, err := drivers.Get()
 		if err != nil {
-			return nil, err // not a nil pointer in an interface
+			return nil, err
 		}
-		return c, nil
+		return remote.OpenCatalog(ctx, d.url)
 	}
 	if err := os.MkdirAll(filepath.Dir(d.file), 0o700); err != nil {
 		return nil, fmt.Errorf("%w; give another place with --root DIR", err)
@@ -75,8 +79,9 @@ func (d database) private() []string {
 // listens is a URL with only the hosts of a PostgreSQL database, for what must not be bound because of its sockets. They may
 // come from PGHOST or a service file.
 func (d database) listens() string {
-	if d.url == "" {
+	remote, err := drivers.Get()
+	if d.url == "" || err != nil {
 		return ""
 	}
-	return "postgres:///?" + url.Values{"host": {strings.Join(postgres.Hosts(d.url), ",")}}.Encode()
+	return "postgres:///?" + url.Values{"host": {strings.Join(remote.DatabaseHosts(d.url), ",")}}.Encode()
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers/remote"
 	"github.com/scidex-ai/scidex-oci/outputs/blob/s3"
 )
 
@@ -66,7 +67,7 @@ func TestSettings(t *testing.T) {
 			map[string]string{"root": "/r", "blobs": "s3://bucket/a?endpoint=http://h"},
 			Settings{
 				"/r", "/tmp",
-				blobLocation{"/r/staging/072a63ddb7835467", s3.Location{Bucket: "bucket", Prefix: "a", Endpoint: "http://h"}},
+				blobLocation{"/r/staging/072a63ddb7835467", remote.Bucket{Location: s3.Location{Bucket: "bucket", Prefix: "a", Endpoint: "http://h"}}},
 				database{file: "/r/catalog.db"},
 				slog.LevelWarn, false,
 			},

@@ -1,0 +1,107 @@
+package app
+
+import (
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/batchcmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/catalogcmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/configcmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/newcmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/servecmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/slurmcmd"
+)
+
+const about = `Runs one analysis that has not been reviewed in a rootless OCI container: it reads data and docs, writes
+only to its own directory, reaches no network and takes no more than its share of the machine. Its outputs
+are harvested, committed to a catalog and a blob store, and everything else of it is gone.
+
+Every flag has an environment variable, SCIDEX_OCI_ and its name in capitals with underscores
+(--log-size is SCIDEX_OCI_LOG_SIZE; several values of a repeatable flag are separated by commas).
+A flag wins over its variable, that over the manifest, that over the config file.
+
+A run is named by its ID (the last attempt), ID@1 (the first) or @last, and a unique prefix of the ID will do but for
+rm, stop and run --again.
+`
+
+// newApp is the tree of commands.
+func newApp(p *command.Program) *cli.App {
+	p.Options = &options.Global{}
+	var version bool
+	app := &cli.App{
+		Name:            "scidex-oci",
+		HelpName:        "scidex-oci",
+		Usage:           "run an analysis in a rootless container and keep what it made",
+		UsageText:       "scidex-oci [global flags] COMMAND [flags] [ARG...]",
+		Description:     about + "\n" + exitCodes,
+		HideVersion:     true, // ours says more
+		Flags:           options.List(p.Options.Flags()...),
+		HideHelpCommand: true,
+		Writer:          p.Stdout,
+		ErrWriter:       p.Stderr,
+		// Values are not split at commas: a value of --env may hold one.
+		DisableSliceFlagSeparator: true,
+		ExitErrHandler:            func(*cli.Context, error) {}, // execute maps errors to exit codes
+		Commands:                  commands(p),
+	}
+	app.Flags = append(app.Flags, cli.HelpFlag,
+		&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "print the version and what it was built with", DisableDefaultText: true, Destination: &version})
+	cli.HelpPrinter = helpPrinter(p)
+	app.OnUsageError = usage
+	app.Action = func(c *cli.Context) error {
+		if version {
+			return p.Build.Print(p.Stdout)
+		}
+		return cli.ShowAppHelp(c)
+	}
+	for _, command := range app.Commands {
+		prepare(command)
+	}
+	return app
+}
+
+// commands are those of both programs, in the order of the help.
+func commands(p *command.Program) []*cli.Command {
+	all := []*cli.Command{
+		newRunCommand(p), newcmd.New(p), batchcmd.New(p), servecmd.New(p),
+		command.NetEntry("mcp", "let a model run analyses, by the Model Context Protocol"),
+		command.NetEntry("submit", "put an analysis, or a batch of them, into the queue for workers"),
+		command.NetEntry("worker", "take analyses from the queue and run them"),
+		command.NetEntry("queue", "look at the queue of submit, cancel and retry what is in it, pause it"),
+		slurmcmd.New(p), newSpecCommand(p), newListCommand(p), newStatsCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
+		newOutputsCommand(p), newReportCommand(p),
+		command.NetEntry("ui", "show runs in a browser on this host, and what goes on"),
+		newCrateCommand(p), newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p), newPinCommand(p), newUnpinCommand(p),
+		command.NetEntry("image", "pull, import, list and remove images of root filesystems"),
+		catalogcmd.New(p), configcmd.New(p), newGCCommand(p), newDoctorCommand(p),
+		newSelftestCommand(p), newCanaryCommand(p), newCompletionCommand(p), newCompleteCommand(p), newDocsCommand(p),
+	}
+	if p.Net != nil {
+		replace(all, p.Net(p))
+	}
+	return all
+}
+
+// replace puts commands in the place of their entries.
+func replace(all, net []*cli.Command) {
+	for i, entry := range all {
+		if at := slices.IndexFunc(net, func(c *cli.Command) bool { return c.Name == entry.Name }); at >= 0 {
+			all[i] = net[at]
+		}
+	}
+}
+
+// prepare gives a command what all have.
+func prepare(command *cli.Command) {
+	command.HideHelpCommand = true // so that "help" can be the first word of an analysis
+	command.OnUsageError = usage
+	command.Flags = append(command.Flags, cli.HelpFlag)
+	for _, below := range command.Subcommands {
+		prepare(below)
+	}
+}
+
+func usage(_ *cli.Context, err error, _ bool) error { return command.Usagef("%s", err) }

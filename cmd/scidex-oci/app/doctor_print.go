@@ -1,0 +1,92 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
+)
+
+// doctor prints the verdict, then what fails, then what is missing, and what is well only if all is asked for.
+func (r reportPrinter) doctor(report doctor.Report, all bool) {
+	s := report.Summary
+	fmt.Fprintln(r.w, r.verdict(report.Works, screen.Escape(s.Run)))
+	fmt.Fprintf(r.w, "limits: %s; ids: %s; unix sockets in bound directories: %s\n", limitsBy[s.Limits], idsOf(s), walls[s.SocketWall])
+	r.findings(report, doctor.Fail)
+	r.findings(report, doctor.Warn)
+	if all {
+		r.findings(report, doctor.OK, doctor.Skipped)
+	} else if well := count(report, doctor.OK); well > 0 {
+		fmt.Fprintf(r.w, "%s well; -v prints them too\n", screen.Count(well, "probe"))
+	}
+}
+
+// findings prints those of some statuses in the order of the report.
+func (r reportPrinter) findings(report doctor.Report, statuses ...doctor.Status) {
+	for _, f := range report.Findings {
+		if slices.Contains(statuses, f.Status) {
+			r.finding(f)
+		}
+	}
+}
+
+func count(report doctor.Report, status doctor.Status) (n int) {
+	for _, f := range report.Findings {
+		if f.Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// codeWidth is the width of the longest code that is commonly shown.
+const codeWidth = 34
+
+func (r reportPrinter) finding(f doctor.Finding) {
+	seen := f.Seen
+	if f.Status == doctor.Skipped {
+		if f.After == "" {
+			return // runs do not need it
+		}
+		seen = "after " + f.After
+	}
+	status := r.palette.Outcome(string(f.Status), string(doctor.OK), string(doctor.Fail), len(doctor.Skipped))
+	r.line(status, codeWidth, f.Code, seen)
+	if f.Status == doctor.Warn || f.Status == doctor.Fail {
+		r.detail("means", f.Means)
+		r.detail("cure", f.Cure)
+		r.detail("command", r.palette.Bold(screen.Escape(f.Command)))
+	}
+}
+
+func (r reportPrinter) detail(word, text string) {
+	if text != "" {
+		fmt.Fprintf(r.w, "%9s%-8s %s\n", "", word, text)
+	}
+}
+
+var limitsBy = map[doctor.LimitsBy]string{
+	doctor.LimitsBySystemd:    "the kernel's, in a scope that systemd gives (cgroup v2)",
+	doctor.LimitsByDelegated:  "the kernel's, in a delegated subtree (cgroup v2)",
+	doctor.LimitsByV1:         "the kernel's, as root (cgroup v1)",
+	doctor.LimitsByOuter:      "left to the control groups around this",
+	doctor.LimitsByBestEffort: "best effort, by rlimits and the clock",
+	doctor.LimitsByNone:       "nothing can enforce them",
+}
+
+var walls = map[string]string{
+	"overlay": "out of reach behind an overlay",
+	"scan":    "looked for before the start",
+	"none":    "unknown",
+}
+
+func idsOf(s doctor.Summary) string {
+	switch s.IDs {
+	case "range":
+		return fmt.Sprintf("their own, on the host from %d", s.UIDOnHost)
+	case "self":
+		return fmt.Sprintf("the caller's, on the host %d", s.UIDOnHost)
+	}
+	return "none"
+}

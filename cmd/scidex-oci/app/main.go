@@ -1,0 +1,106 @@
+// Package app is the command line of scidex-oci and scidex-oci-net.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/detach"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/inodes"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
+	_ "github.com/scidex-ai/scidex-oci/runner/host/nsroot" // acts before main
+	_ "github.com/scidex-ai/scidex-oci/runner/host/stdout" // as above
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Main runs the command line of this process and ends it. net makes the commands that only scidex-oci-net has, and is nil in
+// scidex-oci.
+func Main(net func(*command.Program) []*cli.Command) {
+	runner.Reexec()
+	doctor.Main()
+	began, now := trace.Birth()
+	// A umask that masks the user's own rights would make directories that this program cannot enter.
+	syscall.Umask(syscall.Umask(0) &^ 0o700)
+	p := system()
+	p.Began, p.Main, p.Net = began, now, net
+	os.Exit(execute(os.Args, p))
+}
+
+func system() *command.Program {
+	return &command.Program{Stdin: os.Stdin, Stdout: &screen.Stdout{File: os.Stdout}, Stderr: os.Stderr, Env: os.LookupEnv, Build: buildInfo(), Args: os.Args}
+}
+
+// execute runs one command line and returns the exit code.
+func execute(args []string, p *command.Program) int {
+	var err error
+	if p.Caller, err = detach.Connect(args); err == nil {
+		err = perform(args, p)
+	}
+	if command.NeedsNet(err) {
+		err = p.ExecuteNet()
+	}
+	var unread *command.UsageError
+	var ours *bug
+	if (errors.As(err, &unread) || errors.As(err, &ours)) && wantsJSON(args, p.Env) {
+		refused := runner.Refused(spec.Analysis{}, &request.Error{Err: err}, p.Build.Version)
+		_ = screen.WriteJSON(p.Stdout, refused) // the exit code tells too
+	}
+	if err == nil {
+		err = p.Stdout.Err()
+	}
+	if !command.Silent(err) {
+		fmt.Fprintf(p.Stderr, "scidex-oci: %s\n", screen.Escape(inodes.Explain(err).Error()))
+	}
+	return command.ExitCode(err)
+}
+
+// bug is a bug of ours that was caught late.
+type bug struct{ what any }
+
+func (b *bug) Error() string {
+	return fmt.Sprintf("internal error: %v; this is a bug, please report it with the command line", b.what)
+}
+
+// perform runs the command that args name.
+func perform(args []string, p *command.Program) (err error) {
+	defer func() {
+		if what := recover(); what != nil {
+			err = &bug{what}
+			if p.Env.Text("SCIDEX_OCI_LOG_LEVEL") == "debug" {
+				debug.PrintStack()
+			}
+		}
+	}()
+	app := newApp(p)
+	line, err := command.Arrange(app, args[1:])
+	if err != nil {
+		return err
+	}
+	return app.RunContext(context.Background(), line)
+}
+
+// wantsJSON guesses whether an invalid command line requests JSON from run or submit.
+func wantsJSON(args []string, env options.Lookup) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	asked, _ := strconv.ParseBool(env.Text(options.Variable("json"))) // an invalid truth value is false
+	for _, arg := range args {
+		asked = asked || arg == "--json" || arg == "-json" || arg == "--json=true"
+	}
+	return asked && (slices.Contains(args, "run") || slices.Contains(args, "submit"))
+}

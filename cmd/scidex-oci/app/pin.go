@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+func newPinCommand(p *command.Program) *cli.Command {
+	return &cli.Command{
+		Name:      "pin",
+		Usage:     "keep runs from rm and from the retention of gc",
+		UsageText: "scidex-oci pin ID...",
+		ArgsUsage: "ID...",
+		Description: `ID is the last attempt, ID@1 the first; a run that has not ended can be pinned too. All names are looked
+up before anything is pinned. "scidex-oci unpin" takes it back; ls --json and show print it.`,
+		Action: func(c *cli.Context) error { return setPins(p, c, true) },
+	}
+}
+
+func newUnpinCommand(p *command.Program) *cli.Command {
+	return &cli.Command{
+		Name:      "unpin",
+		Usage:     "take pins back",
+		UsageText: "scidex-oci unpin ID...",
+		ArgsUsage: "ID...",
+		Action:    func(c *cli.Context) error { return setPins(p, c, false) },
+	}
+}
+
+func setPins(p *command.Program, c *cli.Context, pinned bool) error {
+	given, err := command.Args(c, 1, -1)
+	if err != nil {
+		return err
+	}
+	return p.WithTidyStores(c, func(st *stores.Stores) error { return runPin(c.Context, st, given, pinned) })
+}
+
+func runPin(ctx context.Context, st *stores.Stores, given []string, pinned bool) error {
+	var keys []catalog.Key
+	for _, name := range given {
+		run, err := st.Find(ctx, name)
+		if err != nil {
+			return err
+		}
+		keys = append(keys, run.Key)
+	}
+	for _, key := range keys {
+		if err := st.Catalog.Pin(ctx, key, pinned); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
+)
+
+func newRemoveCommand(p *command.Program) *cli.Command {
+	return &cli.Command{
+		Name:      "rm",
+		Usage:     "remove runs that have ended, their rows and kept directories",
+		UsageText: "scidex-oci rm ID...",
+		ArgsUsage: "ID...",
+		Description: `ID is the last attempt, ID@1 the first, @last the newest run; a prefix of an id is refused. All names are looked up before anything is removed. A pinned run is
+refused; see unpin. Blobs that no run names any longer are removed by gc.`,
+		Action: func(c *cli.Context) error {
+			given, err := command.Args(c, 1, -1)
+			if err != nil {
+				return err
+			}
+			return p.WithTidyStores(c, func(st *stores.Stores) error { return runRemove(c.Context, p, st, given) })
+		},
+	}
+}
+
+func runRemove(ctx context.Context, p *command.Program, st *stores.Stores, given []string) error {
+	var keys []catalog.Key
+	for _, name := range given {
+		run, err := st.FindWhole(ctx, name)
+		if err != nil {
+			return err
+		}
+		if !run.State.Final() {
+			return fmt.Errorf("run %q is %s; stop it first, or run \"scidex-oci gc\" if it was killed", run.Key, run.State)
+		}
+		if run.Pinned {
+			return recovery.Pinned(run.Key)
+		}
+		if !slices.Contains(keys, run.Key) {
+			keys = append(keys, run.Key)
+		}
+	}
+	var all error
+	for _, key := range keys {
+		if err := recovery.Remove(ctx, st.Host, key); err != nil {
+			all = errors.Join(all, fmt.Errorf("remove %q: %w", key, err))
+		} else {
+			p.Tell("removed run %s", key)
+		}
+	}
+	return all
+}

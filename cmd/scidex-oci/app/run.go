@@ -1,0 +1,275 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/events"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+	"github.com/scidex-ai/scidex-oci/runner/recovery"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/suspend"
+)
+
+func newRunCommand(p *command.Program) *cli.Command {
+	o := runflags.NewOptions(p)
+	return &cli.Command{
+		Name:  "run",
+		Usage: "run an analysis, harvest and commit its outputs",
+		UsageText: `scidex-oci run [flags] [--] COMMAND [ARG...]
+scidex-oci run [flags] --script FILE [ARG...]
+scidex-oci run [flags] --file MANIFEST
+scidex-oci run [flags] --again ID
+scidex-oci run --shell ID`,
+		Description: `What follows the first word that is no flag belongs to the command. A command given here replaces
+the manifest's command or script. Lists given by flags replace the manifest's; variables, secrets and
+labels are added to it.
+
+A pipe, socket or file that is the standard input of this command is passed on to the analysis, at most
+64 MiB of it; what the analysis has read is kept with the run. A terminal is not passed on, nor is anything
+with --detach or --file -: then the standard input is empty. What the analysis leaves in a pipe is gone, so
+that a loop over a pipe needs </dev/null. --again passes on what was recorded, unless something is given.
+
+--detach waits until the analysis has started or is refused; its exit code is 0 then, and the result has the run's. The
+analysis' output is in the logs alone, what a post-process command says is in the result. The current directory, the
+environment and the umask are those of this command; a hangup (SIGHUP) is ignored.
+
+` + exitCodes,
+		Flags:  options.List(append(o.Flags(p.Options), o.DetachFlag(), o.ReuseFlag(), o.ShellFlag())...),
+		Action: func(c *cli.Context) error { return runRun(c, p, o) },
+	}
+}
+
+// runRun runs one analysis. --json prints one object in any case.
+func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
+	err := p.Load(c)
+	if err == nil && o.Shell != "" {
+		return runShell(c, p, o)
+	}
+	s := &session{program: p, parser: runflags.NewParser(p, c, o), screen: screen.NewTerminal(p.Stderr, p.Env)}
+	s.request, s.err = s.parser.Options()
+	to, bad := events.ReadTarget(o.Events, p.Caller != nil)
+	s.err = cmp.Or(err, s.err, bad)
+	if s.request.Detach && s.err == nil && p.Caller == nil {
+		return s.detach(to)
+	}
+	if bad == nil {
+		s.events, bad = events.Open(p, to)
+		s.err = cmp.Or(s.err, bad)
+	}
+	s.trace, bad = newTrace(o.Trace, p.Began, p.Main)
+	s.err = cmp.Or(s.err, bad)
+	return s.end(s.run(s.trace.with(c.Context)))
+}
+
+// end reports the end, in the events and in the result.
+func (s *session) end(result result.Result, err error) error {
+	about := map[string]string{"id": result.ID, "state": string(result.State), "version": s.program.Build.Version}
+	if lost := s.trace.write(about); lost != nil {
+		s.warn(&result, lost.Error())
+	}
+	s.finish(&result)
+	return s.report(result, err)
+}
+
+// session is one run from the command line to the table.
+type session struct {
+	program *command.Program
+	parser  runflags.Parser
+	request runflags.Request
+	screen  *screen.Terminal
+	err     error // of the command line
+	standby *standby.Standby
+	stores  *stores.Stores
+	events  *events.Writer // nil: none
+	trace   *traceFile     // nil: none
+}
+
+// run makes the request and runs it. The result is complete also with an error.
+func (s *session) run(ctx context.Context) (result.Result, error) {
+	err := s.prepare(ctx)
+	defer s.close() //nolint:errcheck // the result is committed or it says that it is not
+	if err != nil {
+		if s.standby != nil {
+			s.standby.Drop()
+		}
+		return runner.Refused(s.request.Analysis, err, s.program.Build.Version), err
+	}
+	if word := s.idleShell(); word != "" && !s.request.Quiet {
+		fmt.Fprintf(s.program.Stderr, "scidex-oci: %s has nothing to read: a terminal is not passed on; \"scidex-oci run --shell ID\" opens a shell, a pipe or --script FILE gives it commands\n", word)
+	}
+	ready := s.trace.span("take up streams and signals")
+	stdout, stderr := screen.NewStream(s.program.Stdout.File, s.screen), screen.NewStream(s.program.Stderr, s.screen)
+	if s.request.JSON {
+		stdout = screen.NewStream(s.program.Stderr, s.screen)
+	}
+	stop, _ := command.StopSignals() // to the end of this process
+	defer command.IgnoreNextStop(stop)
+	suspender := &suspend.Suspender{}
+	defer command.HandleSuspend(suspender)()
+	after := screen.NewStream(s.program.Stderr, s.screen)
+	if s.request.Hook != nil {
+		s.request.Hook.Output = after
+	}
+	asked := request.Request{
+		Analysis: s.request.Analysis, Again: s.request.Again, Reuse: s.request.Reuse, AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit,
+		Stdin: s.stdin(), Stdout: stdout, Stderr: stderr, Caller: s.parser.Caller(),
+		Hook: s.request.Hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Standby: s.standby,
+	}
+	if s.request.Detach {
+		s.loosen(&asked)
+	}
+	ready()
+	result, err := runner.Run(ctx, s.stores.Host, asked)
+	closed := s.trace.span("close the streams")
+	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
+	s.screen.ClearStatus()
+	closed()
+	if lost != nil {
+		s.warn(&result, fmt.Sprintf("not all of the analysis' output could be passed on: %v; what is kept is in the logs", lost))
+	}
+	return result, err
+}
+
+// warn adds a warning to the result, and prints it if the result is not shown.
+func (s *session) warn(result *result.Result, warning string) {
+	result.Warnings = append(result.Warnings, warning)
+	if s.request.Quiet && !s.request.JSON {
+		fmt.Fprintf(s.screen, "scidex-oci: %s\n", screen.Escape(warning))
+	}
+}
+
+// prepare makes the request and, if valid, opens catalog and blob store: an invalid one touches nothing.
+func (s *session) prepare(ctx context.Context) error {
+	a, err := s.parser.Analysis(ctx, s.find)
+	s.request.Analysis = a
+	if err = cmp.Or(s.err, err); err == nil && s.request.Reuse {
+		a, err = s.request.ForReuse(a)
+		s.request.Analysis = a
+	}
+	if err == nil {
+		err = s.parser.Validate(a)
+	}
+	if err != nil {
+		return &request.Error{Err: err}
+	}
+	s.trace.read()
+	if s.standby, err = standby.Begin(ctx, a.Limits); err != nil {
+		return err
+	}
+	return s.open(ctx)
+}
+
+func (s *session) find(ctx context.Context, name string) (catalog.Run, error) {
+	if err := s.open(ctx); err != nil {
+		return catalog.Run{}, err
+	}
+	return s.stores.Catalog.Find(ctx, name)
+}
+
+func (s *session) open(ctx context.Context) (err error) {
+	if s.stores == nil {
+		opened := s.trace.span("open the catalog")
+		s.stores, err = s.program.OpenStores(ctx, s.screen)
+		opened()
+		if err == nil {
+			defer s.trace.span("see to what killed runs left")()
+			recovery.CommitOutcomes(ctx, s.stores.Host)
+			recovery.Tidy(ctx, s.stores.Host) // before the run: its id may be that of a dead one
+		}
+	}
+	return err
+}
+
+func (s *session) close() error {
+	if s.stores == nil {
+		return nil
+	}
+	defer s.trace.span("close the catalog")()
+	return s.stores.Close()
+}
+
+// observe shows what happens and passes it on.
+func (s *session) observe(e event.Event) error {
+	if usage, ok := e.Data.(event.Usage); ok && !s.request.Quiet && !s.request.Detach {
+		s.screen.SetStatus(screen.StatusLine(e.ID, usage))
+	}
+	if started, ok := e.Data.(result.Result); ok && s.request.Detach {
+		s.letGo(started)
+	}
+	if s.events == nil {
+		return nil
+	}
+	return s.events.Put(e)
+}
+
+// finish reports the end and waits until all events are written.
+func (s *session) finish(result *result.Result) {
+	if s.events == nil {
+		return
+	}
+	_ = s.events.Finish(*result) // close has its error
+	if err := s.events.Close(); err != nil && !slices.Contains(result.Warnings, err.Error()) {
+		s.warn(result, err.Error())
+	}
+}
+
+func (s *session) scanning() func(flag string, entries int64) {
+	if s.request.Quiet {
+		return nil
+	}
+	return func(flag string, entries int64) { s.screen.SetStatus(screen.ScanLine(flag, entries)) }
+}
+
+// report prints the result and returns the process' exit status.
+func (s *session) report(result result.Result, err error) error {
+	if s.request.JSON {
+		if err := screen.WriteJSON(s.program.Stdout, result); err != nil {
+			return fmt.Errorf("result of %q: %w; see \"scidex-oci show\"", result.ID, err)
+		}
+	}
+	if result.ReusedFrom != "" {
+		fmt.Fprintf(s.program.Stderr, "scidex-oci: reused: %s ran the same before and is complete; nothing was run\n", result.ReusedFrom)
+	}
+	tabled := !s.request.JSON && !s.request.Quiet && (err == nil || result.StartedAt != nil)
+	if tabled {
+		s.table().Summary(result)
+	}
+	switch {
+	case err != nil:
+		return withHints(err, result.Hints)
+	case result.State == catalog.Error && !tabled:
+		fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(result.Message))
+	}
+	if result.ExitCode == 0 {
+		return nil
+	}
+	return command.ExitStatus(result.ExitCode)
+}
+
+func (s *session) table() results.Table {
+	return results.Table{Table: screen.NewTable(s.program.Stderr, s.program.Stderr, s.program.Env), Program: s.program.CallLine()}
+}
+
+// withHints adds to a refusal what to do about it.
+func withHints(err error, hints []result.Hint) error {
+	for _, hint := range hints {
+		err = fmt.Errorf("%w; %s", err, hint.Message)
+	}
+	return err
+}

@@ -1,0 +1,18 @@
+// Package netcmds has the commands of scidex-oci-net, and the drivers of stores on other hosts.
+package netcmds
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/imagecmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/mcpcmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/queuecmd"
+	_ "github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers/remote" // registers them
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/uicmd"
+)
+
+// New makes the commands that scidex-oci has as entries only.
+func New(p *command.Program) []*cli.Command {
+	return []*cli.Command{mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), uicmd.New(p), imagecmd.New(p)}
+}

@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// netLines are command lines that only scidex-oci-net can do.
+func netLines() map[string][]string {
+	return map[string][]string{
+		"a command":      {"image", "ls"},
+		"its help":       {"help", "worker"},
+		"a completion":   {"completion", "bash"},
+		"PostgreSQL":     {"--db", "postgres://nobody@127.0.0.1:1/none", "ls"},
+		"S3":             {"--blobs", "s3://bucket?endpoint=http://127.0.0.1:1", "run", "--", "true"},
+		"a detached run": {"--db", "postgres://nobody@127.0.0.1:1/none", "run", "--detach", "--", "true"},
+	}
+}
+
+// TestNetProgram: scidex-oci executes the program beside it for what it does not have itself.
+func TestNetProgram(t *testing.T) {
+	h := newHarness(t)
+	program := h.copied(true)
+	for title, line := range netLines() {
+		out := h.finish(h.command(program, line...))
+		if refused := strings.Contains(out.stderr, netProgram); refused || len(out.stdout)+len(out.stderr) == 0 && title != "a command" {
+			t.Errorf("%s: %+v", title, out)
+		}
+	}
+	for title, words := range map[string]string{"PostgreSQL": "PostgreSQL cannot be reached", "a detached run": "PostgreSQL cannot be reached"} {
+		if out := h.finish(h.command(program, netLines()[title]...)); out.code != 125 || !strings.Contains(out.stderr, words) {
+			t.Errorf("%s: %+v", title, out)
+		}
+	}
+}
+
+// TestNetProgramMissing: without it scidex-oci says so, and has done nothing.
+func TestNetProgramMissing(t *testing.T) {
+	h := newHarness(t)
+	program := h.copied(false)
+	h.setenv("SCIDEX_OCI_ROOT", h.path("fresh"))
+	for title, line := range netLines() {
+		out := h.finish(h.command(program, line...))
+		if out.code != 125 || !strings.Contains(out.stderr, netProgram+", which is not in the directory of this program") {
+			t.Errorf("%s: %+v", title, out)
+		}
+	}
+	if _, err := os.Lstat(h.path("fresh")); err == nil {
+		t.Error("a refused command has made the root")
+	}
+}
+
+// TestOtherNetProgram: what was not built with scidex-oci, or what others may write to, is never executed.
+func TestOtherNetProgram(t *testing.T) {
+	for title, c := range map[string]struct {
+		content func(own string) string
+		mode    os.FileMode
+		words   string
+	}{
+		"a script":                {func(string) string { return "#!/bin/sh\ntouch executed\n" }, 0o755, "was not built with"},
+		"of another build":        {func(own string) string { return own[:len(own)-2] + "\n\n" }, 0o755, "was not built with"},
+		"writable for all":        {func(own string) string { return own }, 0o777, "others may write"},
+		"that nobody may execute": {func(own string) string { return own }, 0o644, "not a regular file"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			h := newHarness(t)
+			program := h.copied(true)
+			path := filepath.Join(filepath.Dir(program), netProgram)
+			content := c.content(readFile(t, path))
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			h.write("programs/"+netProgram, content, c.mode)
+			if err := os.Chmod(path, c.mode); err != nil {
+				t.Fatal(err)
+			}
+			out := h.finish(h.command(program, "image", "ls"))
+			if out.code != 125 || !strings.Contains(out.stderr, c.words) {
+				t.Errorf("%+v", out)
+			}
+			if _, err := os.Lstat(h.path("executed")); err == nil {
+				t.Error("it was executed")
+			}
+		})
+	}
+}
