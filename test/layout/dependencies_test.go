@@ -1,0 +1,41 @@
+package layout
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestDependencies: each module of the programs is in docs/dependencies.md with a reason, and no other is.
+func TestDependencies(t *testing.T) {
+	text, err := os.ReadFile("../../docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(strings.TrimSpace(line), "|"); strings.HasPrefix(line, "| `") {
+			rows[strings.Trim(cells[1], " `")] = strings.TrimSpace(cells[len(cells)-2])
+		}
+	}
+	const format = "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}"
+	list := exec.Command("go", "list", "-deps", "-f", format, "-tags", os.Getenv("GO_TAGS")+",netgo,osusergo", "./cmd/...")
+	list.Dir, list.Stderr = "../..", os.Stderr
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := map[string]bool{}
+	for _, module := range strings.Fields(string(out)) {
+		if linked[module] = true; rows[module] == "" {
+			t.Errorf("%s has no reason in docs/dependencies.md: run scripts/dependencies.py, and write one", module)
+			rows[module] = "reported"
+		}
+	}
+	for module := range rows {
+		if !linked[module] {
+			t.Errorf("%s is in docs/dependencies.md and in no program: run scripts/dependencies.py", module)
+		}
+	}
+}
