@@ -34,7 +34,10 @@ class Transport:
     def last_words(self) -> bytes:
         """What has been said on standard error and not been read yet."""
         words = b""
-        while self.says is not None and select.select([self.says], [], [], 0)[0]:
+        poll = select.poll()  # select.select takes no descriptor above 1023
+        if self.says is not None:
+            poll.register(self.says, select.POLLIN)
+        while self.says is not None and poll.poll(0):
             chunk = os.read(self.says, 1 << 16)
             if not chunk:
                 break

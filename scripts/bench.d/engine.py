@@ -64,7 +64,7 @@ def idle(tool, fields):
     before = set(children("self"))
     for _ in range(20):
         one(tool, fields)
-    time.sleep(2)
+    time.sleep(4)  # it gives memory back two seconds after its last run
     started = set(children("self")) - before
     return sum(total(pid) for pid in started) / MIB
 
