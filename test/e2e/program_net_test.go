@@ -13,9 +13,9 @@ func netLines() map[string][]string {
 		"a command":      {"image", "ls"},
 		"its help":       {"help", "worker"},
 		"a completion":   {"completion", "bash"},
-		"PostgreSQL":     {"--db", "postgres://nobody@127.0.0.1:1/none", "ls"},
+		"PostgreSQL":     {"--db", "postgres://user@127.0.0.1:1/none", "ls"},
 		"S3":             {"--blobs", "s3://bucket?endpoint=http://127.0.0.1:1", "run", "--", "true"},
-		"a detached run": {"--db", "postgres://nobody@127.0.0.1:1/none", "run", "--detach", "--", "true"},
+		"a detached run": {"--db", "postgres://user@127.0.0.1:1/none", "run", "--detach", "--", "true"},
 	}
 }
 
@@ -59,10 +59,10 @@ func TestOtherNetProgram(t *testing.T) {
 		mode    os.FileMode
 		words   string
 	}{
-		"a script":                {func(string) string { return "#!/bin/sh\ntouch executed\n" }, 0o755, "was not built with"},
-		"of another build":        {func(own string) string { return own[:len(own)-2] + "\n\n" }, 0o755, "was not built with"},
-		"writable for all":        {func(own string) string { return own }, 0o777, "others may write"},
-		"that nobody may execute": {func(own string) string { return own }, 0o644, "not a regular file"},
+		"a script":         {func(string) string { return "#!/bin/sh\ntouch executed\n" }, 0o755, "was not built with"},
+		"of another build": {func(own string) string { return own[:len(own)-2] + "\n\n" }, 0o755, "was not built with"},
+		"writable for all": {func(own string) string { return own }, 0o777, "others may write"},
+		"not executable":   {func(own string) string { return own }, 0o644, "not a regular file"},
 	} {
 		t.Run(title, func(t *testing.T) {
 			h := newHarness(t)
