@@ -127,5 +127,8 @@ func (t *StateFile) Leave() error {
 	return t.Close()
 }
 
-// Close releases the lock and leaves the file to gc.
-func (t *StateFile) Close() error { return t.File.Close() }
+// Close releases the lock and leaves the file to gc. A child that was just cloned has a copy of the descriptor until it is executed,
+// and closing alone would leave the lock to it.
+func (t *StateFile) Close() error {
+	return errors.Join(unix.Flock(int(t.File.Fd()), unix.LOCK_UN), t.File.Close())
+}
