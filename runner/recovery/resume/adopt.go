@@ -5,10 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
@@ -62,10 +64,24 @@ func leaveUnharvested(p *pass.Pass, t *workspace.StateFile, location workspace.L
 	return workspace.Ignore(os.Remove(workspace.ExitRecordPath(t.Path)), fs.ErrNotExist)
 }
 
-// adoptIngest takes over an ingest directory; it returns nil where that is lost.
-func adoptIngest(blobs *blob.Store, name string) (*blob.Ingest, error) {
-	ingest, err := blobs.AdoptIngest(name)
-	return ingest, workspace.Ignore(err, fs.ErrNotExist)
+// ending bounds the wait for the supervisor of a killed launcher, which has the ingest directory until it has ended, too.
+const ending = time.Second
+
+// adoptIngest takes over the ingest directory of a run; it returns nil where that is lost, and blob.ErrOwned where the launcher
+// lives or another gc is at it.
+func adoptIngest(p *pass.Pass, key catalog.Key, name string, wait time.Duration) (*blob.Ingest, error) {
+	for deadline := time.Now().Add(wait); ; time.Sleep(5 * time.Millisecond) {
+		ingest, err := p.Blobs.AdoptIngest(name)
+		if !errors.Is(err, blob.ErrOwned) || !isDead(p.Root, key) || time.Now().After(deadline) {
+			return ingest, workspace.Ignore(err, fs.ErrNotExist)
+		}
+	}
+}
+
+// isDead reports whether nothing has the lock of a run's state file.
+func isDead(root string, key catalog.Key) bool {
+	t, err := workspace.LockDead(root, key, os.Geteuid())
+	return t != nil && errors.Join(err, t.Close()) == nil
 }
 
 // newIngest makes an ingest directory the supervisor may write to.

@@ -32,7 +32,7 @@ func Run(ctx context.Context, p *pass.Pass, run catalog.Run) (settled bool, err 
 		return false, err
 	}
 	// Its lock first: another gc removes the directory once the run is committed.
-	ingest, err := adoptIngest(p.Blobs, ended.Ingest)
+	ingest, err := adoptIngest(p, run.Key, ended.Ingest, ending)
 	if err != nil {
 		return true, workspace.Ignore(err, blob.ErrOwned) // the launcher lives, or another gc is at it
 	}
