@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
+	"github.com/scidex-ai/scidex-oci/runner/host/idle"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -53,7 +53,6 @@ type Session struct {
 	warmBy    string
 	suspended batch.SuspendGroup
 	account   *turns.Account // nil: Jobs counts the runs
-	resting   *time.Timer
 	settled   func()        // ends settle
 	reads     chan struct{} // a place for each that reads the catalog
 }
@@ -96,7 +95,7 @@ func (s *Session) open(ctx context.Context, how engine.Options) (err error) {
 	how.Asked = func(id string) []int64 { return watch.AskedToStop(s.Stores.Host, id) }
 	how.Version = s.Program.Build.Version
 	s.Engine = engine.New(ctx, how)
-	s.resting = time.AfterFunc(restAfter, s.rest)
+	idle.Wait()
 	s.settled = s.settleUntil(ctx)
 	return nil
 }
@@ -104,7 +103,6 @@ func (s *Session) open(ctx context.Context, how engine.Options) (err error) {
 // Close ends what New has started, and returns err with what failed in that.
 func (s *Session) Close(err error) error {
 	s.settled()
-	s.resting.Stop()
 	s.templates.Close()
 	s.pool.Close()
 	return errors.Join(err, s.account.Close(), s.Stores.Close())
@@ -112,7 +110,7 @@ func (s *Session) Close(err error) error {
 
 // do runs an analysis as a line of a batch.
 func (s *Session) do(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, events batch.Events) batch.Outcome {
-	defer s.resting.Reset(restAfter)
+	defer idle.Wait()
 	runs := batch.Runs{
 		Host: s.Stores.Host, Pool: s.pool, Templates: s.templates, WarmBy: s.warmBy, Version: s.Program.Build.Version,
 		AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit, Caller: s.Lines.Caller(),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/audit"
 	"github.com/scidex-ai/scidex-oci/runner/container"
+	"github.com/scidex-ai/scidex-oci/runner/host/idle"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
@@ -113,6 +114,7 @@ func (a *analysis) begin(ctx context.Context) (at time.Time) {
 	a.early.taken().Begin(a.container)
 	a.timers.Go(a.timeout)
 	a.timers.Go(a.sample)
+	idle.Wait()
 	return at
 }
 
