@@ -3,7 +3,6 @@ package harvest
 import (
 	"bufio"
 	"bytes"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -19,20 +18,14 @@ const spoolMemory = 256 << 10
 // Spool keeps the entries of a harvest, in order of arrival, until the commit reads them. Beyond spoolMemory they are in a
 // file, so that memory does not depend on their number.
 type Spool struct {
-	create  func() (*os.File, error) // makes that file
-	memory  bytes.Buffer             // what is not in the file yet
-	file    *os.File                 // nil while everything is in memory
-	encoder *gob.Encoder
+	create func() (*os.File, error) // makes that file
+	memory []byte                   // what is not in the file yet
+	file   *os.File                 // nil while everything is in memory
 }
 
 func (s *Spool) add(e outputs.Entry) error {
-	if s.encoder == nil {
-		s.encoder = gob.NewEncoder(&s.memory)
-	}
-	if err := s.encoder.Encode(e); err != nil {
-		return fmt.Errorf("keep the verdicts: %w", err)
-	}
-	if s.memory.Len() < spoolMemory {
+	s.memory = appendEntry(s.memory, e)
+	if len(s.memory) < spoolMemory {
 		return nil
 	}
 	return s.spill()
@@ -45,9 +38,10 @@ func (s *Spool) spill() (err error) {
 			return fmt.Errorf("keep the verdicts: %w", err)
 		}
 	}
-	if _, err := s.memory.WriteTo(s.file); err != nil {
+	if _, err := s.file.Write(s.memory); err != nil {
 		return fmt.Errorf("keep the verdicts: %w", err)
 	}
+	s.memory = s.memory[:0]
 	return nil
 }
 
@@ -61,17 +55,16 @@ func (s *Spool) end() error {
 
 // Read returns an iterator over the entries up to io.EOF, each time a new one. It comes after end.
 func (s *Spool) Read() (next func() (outputs.Entry, error), err error) {
-	from := io.Reader(bytes.NewReader(s.memory.Bytes()))
+	from := bufio.NewReader(bytes.NewReader(s.memory))
 	if s.file != nil {
 		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 			return nil, fmt.Errorf("read the verdicts: %w", err)
 		}
 		from = bufio.NewReaderSize(s.file, 64<<10)
 	}
-	decoder := gob.NewDecoder(from)
 	return func() (entry outputs.Entry, err error) {
-		err = decoder.Decode(&entry)
-		if err == nil || err == io.EOF { //nolint:errorlint // a wrapped EOF is a spool that was cut short
+		entry, err = readEntry(from)
+		if err == nil || err == io.EOF { //nolint:errorlint // the catalog asks for the very value
 			return entry, err
 		}
 		return entry, fmt.Errorf("read the verdicts: %w", err)

@@ -1,6 +1,8 @@
 package harvest
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +26,30 @@ func entryOf(i int) outputs.Entry {
 	return e
 }
 
+// TestEntry has a value in each field: a new one must be in the spool too.
+func TestEntry(t *testing.T) {
+	whole := outputs.Entry{
+		Path: []byte("a\xff\n"), Size: 1 << 40, SHA256: "00ff", MediaType: "text/csv", Mode: 0o777, Ingest: "7",
+		Rejected: outputs.Hardlink, Detail: []byte("\x00"), Partial: true,
+	}
+	for i, v := 0, reflect.ValueOf(whole); i < v.NumField(); i++ {
+		if v.Field(i).IsZero() {
+			t.Errorf("%s is not tested", v.Type().Field(i).Name)
+		}
+	}
+	text := appendEntry(nil, whole)
+	got, err := readEntry(bufio.NewReader(bytes.NewReader(text)))
+	if err != nil || !reflect.DeepEqual(got, whole) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for cut := range text {
+		_, err := readEntry(bufio.NewReader(bytes.NewReader(text[:cut])))
+		if want := cut == 0; err == nil || (err == io.EOF) != want { //nolint:errorlint // the catalog asks for the very value
+			t.Errorf("of %d bytes: %v", cut, err)
+		}
+	}
+}
+
 // A spool gives back what was added, byte by byte, from memory and from its file.
 func TestSpool(t *testing.T) {
 	for _, n := range []int{0, 1, 100, 20_000} {
@@ -34,8 +60,8 @@ func TestSpool(t *testing.T) {
 				if err := s.add(entryOf(i)); err != nil {
 					t.Fatal(err)
 				}
-				if s.memory.Len() > 2*spoolMemory {
-					t.Fatalf("%d bytes are in memory", s.memory.Len())
+				if len(s.memory) > 2*spoolMemory {
+					t.Fatalf("%d bytes are in memory", len(s.memory))
 				}
 			}
 			if err := s.end(); err != nil {
