@@ -20,7 +20,7 @@ import start
 import warm
 from measure import Failed, Samples, markdown, peer_name, report, say, take
 
-LINES = {"run": start.RUN, "batch": start.BATCH, "warm": warm.WARM, "forked": forked.FORKED, "engine": engine.LINE, "harvest": harvest.LINE, "memory": memory.LINE, "growth": growth.LINE}
+LINES = {"start": start.START, "run": start.RUN, "batch": start.BATCH, "warm": warm.WARM, "forked": forked.FORKED, "engine": engine.LINE, "harvest": harvest.LINE, "memory": memory.LINE, "growth": growth.LINE}
 VERSIONS = (("runc", "--version"), ("crun", "--version"), ("podman", "--version"), ("bwrap", "--version"), ("restic", "version"))
 
 
@@ -45,6 +45,13 @@ class Bench:
             if file.exists():  # a program of --before may be older than scidex-oci-net
                 shutil.copy(file, self.scratch / name)
         return str(self.scratch / name / "scidex-oci")
+
+    def peer(self, name):
+        """A program of our own that scripts/bench has built, copied as the others are."""
+        copied = self.scratch / name
+        if not copied.exists():
+            shutil.copy(f"bin/bench-{name}", copied)
+        return str(copied)
 
     def root(self, name):
         return str(self.scratch / f"root-{name}")
@@ -90,7 +97,7 @@ def options():
     parser.add_argument("--list", action="store_true", help="print the lines and their goals")
     parser.add_argument("--small", action="store_true", help="one round of a hundredth of the sizes: only shows that all works")
     parser.add_argument("--rounds", type=int, metavar="N", help="how often each way is measured")
-    parser.add_argument("--before", type=Path, metavar="PROGRAM", help="run, batch, warm and memory: another build of scidex-oci, whose supervisor is beside it, as an absolute path")
+    parser.add_argument("--before", type=Path, metavar="PROGRAM", help="start, run, batch, warm and memory: another build of scidex-oci, whose supervisor is beside it, as an absolute path")
     parser.add_argument("line", nargs="*", choices=[*LINES, []], help="the default is all of them")
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""The lines `run` and `batch`: analyses of `true`, beside programs that only make a container."""
+"""The lines `start`, `run` and `batch`: the program alone, and analyses of `true` beside programs that only make a container."""
 
 import itertools
 import json
@@ -6,14 +6,19 @@ import json
 from measure import Failed, Figure, Goal, Line, before_way, take
 from peers import Peers, Podman
 
+START_FIGURES = (
+    Figure("--version", "start", "empty Go program", goal=Goal("at most", 2.5)),
+    Figure("--version", "start", "runc --version"),
+)
 RUN_FIGURES = (
-    Figure("run -- true", "run", "runc", goal=Goal("at most", 0.8)),
+    Figure("run -- true", "run", "runc", goal=Goal("at most", 1.15)),
     Figure("run -- true", "run", "podman", goal=Goal("at most", 0.15)),
     Figure("run -- true", "run", "bwrap", goal=Goal("at most", 3)),
     Figure("run -- true", "run", "crun"),
     Figure("run -- true, CPU time", "CPU: run", "CPU: runc"),
 )
 BATCH_FIGURES = (
+    Figure("batch of true, 2 jobs", "batch", "libcontainer loop", "/s", Goal("at least", 0.85)),
     Figure("batch of true, 2 jobs", "batch", "xargs -P2 runc", "/s", Goal("at least", 1.5)),
     Figure("batch of true, 2 jobs", "batch", "xargs -P2 bwrap", "/s", Goal("at least", 0.3)),
 )
@@ -23,6 +28,13 @@ def ours(bench, way):
     """Our programs with a root of their own, by the name of the way: that of --before has another name."""
     names = {"after": way, "before": before_way(way)}
     return {names[which]: [program, "--root", bench.root(which)] for which, program in bench.programs.items()}
+
+
+def start(bench, samples):
+    """From the start of the process to its end."""
+    commands = {way: [*tool, "--version"] for way, tool in ours(bench, "start").items()}
+    commands |= {"empty Go program": [bench.peer("empty")], "runc --version": ["runc", "--version"]}
+    samples.turns(bench.rounds(200), {way: lambda command=command: take(command).seconds for way, command in commands.items()})
 
 
 def run(bench, samples):
@@ -59,6 +71,8 @@ def batch(bench, samples):
     ways = {}
     for way, tool in ours(bench, "batch").items():
         ways[way] = lambda tool=tool: count / take([*fresh(tool), "batch", "--quiet", "--jobs", "2", *bench.request, str(lines)]).seconds
+    loop = [bench.peer("loop"), str(bench.scratch / "bundle"), str(bench.scratch / "loop-state"), str(count), "2"]
+    ways["libcontainer loop"] = lambda: count / take(loop).seconds
     for name, command in peers.commands.items():
         ways[f"xargs -P2 {name}"] = lambda command=command: count / take(["xargs", "-P2", "-I{}", *command], numbers).seconds
     samples.turns(bench.rounds(3), ways)
@@ -72,4 +86,4 @@ def fresh(tool):
     return [*tool[:2], f"{tool[2]}-{next(serial)}"]
 
 
-RUN, BATCH = Line(RUN_FIGURES, run), Line(BATCH_FIGURES, batch)
+START, RUN, BATCH = Line(START_FIGURES, start), Line(RUN_FIGURES, run), Line(BATCH_FIGURES, batch)
