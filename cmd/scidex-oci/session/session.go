@@ -53,8 +53,8 @@ type Session struct {
 	warmBy    string
 	suspended batch.SuspendGroup
 	account   *turns.Account // nil: Jobs counts the runs
-	settled   func()        // ends settle
-	reads     chan struct{} // a place for each that reads the catalog
+	settled   func()         // ends settle
+	reads     chan struct{}  // a place for each that reads the catalog
 }
 
 // New opens all that runs need.
