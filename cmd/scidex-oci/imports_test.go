@@ -13,13 +13,13 @@ import (
 func TestImports(t *testing.T) {
 	core := dependencies(t, ".")
 	for _, imported := range core {
-		for _, other := range []string{"libseccomp", "prometheus/", "jackc/", "minio/", "oras", "go-containerregistry", "riverqueue", "modelcontextprotocol"} {
+		for _, other := range []string{"libseccomp", "prometheus/", "jackc/", "minio/", "oras", "go-containerregistry", "riverqueue", "modelcontextprotocol", "encoding/gob"} {
 			if strings.Contains(imported, other) {
 				t.Errorf("scidex-oci has %s", imported)
 			}
 		}
 	}
-	for _, heavy := range []string{"net/http", "crypto/tls"} {
+	for _, heavy := range []string{"net/http", "crypto/tls", "github.com/klauspost/compress/zstd"} {
 		if slices.Contains(core, heavy) {
 			t.Errorf("scidex-oci has %s", heavy)
 		}

@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
+	"github.com/scidex-ai/scidex-oci/rootfs/unpack/decoders"
 )
 
 // childWork names what a process of the test binary does in place of testing, with its arguments.
@@ -28,6 +31,7 @@ var works = map[string]func(args []string) error{
 }
 
 func TestMain(m *testing.M) {
+	unpack.Register(decoders.Decode)
 	words := strings.Fields(os.Getenv(childWork))
 	if len(words) == 0 {
 		os.Exit(m.Run())

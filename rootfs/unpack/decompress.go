@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 )
 
-// zstdWindow bounds the memory of a zstd frame: that of "zstd --ultra --long=27".
-const zstdWindow = 128 << 20
+// decode decompresses a gzip or zstd stream; see Register.
+var decode = func(io.Reader) (io.ReadCloser, error) {
+	return nil, errors.New("this program has no decoders of gzip and zstd")
+}
+
+// Register sets what decompresses gzip and zstd streams, before any other call: that of package decoders, or one in another
+// process.
+func Register(d func(io.Reader) (io.ReadCloser, error)) { decode = d }
 
 // Magic bytes of compressed streams.
 var (
@@ -33,14 +36,8 @@ func Decompress(r io.Reader, bounds Bounds) (io.ReadCloser, error) {
 	}
 	var plain io.ReadCloser
 	switch {
-	case bytes.HasPrefix(magic, gzipMagic):
-		plain, err = gzip.NewReader(buffered)
-	case bytes.HasPrefix(magic, zstdMagic):
-		var d *zstd.Decoder
-		d, err = zstd.NewReader(buffered, zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderConcurrency(1))
-		if err == nil {
-			plain = d.IOReadCloser()
-		}
+	case bytes.HasPrefix(magic, gzipMagic), bytes.HasPrefix(magic, zstdMagic):
+		plain, err = decode(buffered)
 	case bytes.HasPrefix(magic, xzMagic), bytes.HasPrefix(magic, bzip2Magic):
 		err = errors.New("only gzip and zstd are known to images, and this is xz or bzip2: compress it with gzip or zstd")
 	default:

@@ -1,10 +1,17 @@
 package e2e
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // netLines are command lines that only scidex-oci-net can do.
@@ -49,6 +56,67 @@ func TestNetProgramMissing(t *testing.T) {
 	}
 	if _, err := os.Lstat(h.path("fresh")); err == nil {
 		t.Error("a refused command has made the root")
+	}
+}
+
+// TestRootByNetProgram: a root filesystem that is missing is made again from compressed layers, which only scidex-oci-net can read.
+func TestRootByNetProgram(t *testing.T) {
+	h := newHarness(t)
+	tree := h.tree("tree", alpine(nil))
+	for compression, compress := range map[string]func(io.Writer) io.WriteCloser{
+		"gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+		"zstd": func(w io.Writer) io.WriteCloser {
+			encoder, err := zstd.NewWriter(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return encoder
+		},
+	} {
+		t.Run(compression, func(t *testing.T) {
+			h := h.in(t)
+			h.mustRun("image", "import", h.packed(tree, compress), "--name", compression)
+			h.remakes(compression)
+		})
+	}
+}
+
+// packed writes a compressed archive of a tree.
+func (h *harness) packed(tree string, compress func(io.Writer) io.WriteCloser) (archive string) {
+	h.t.Helper()
+	tar, err := exec.Command("tar", "-C", tree, "-c", ".").Output()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	w := compress(&packed)
+	_, err = w.Write(tar)
+	if err := errors.Join(err, w.Close()); err != nil {
+		h.t.Fatal(err)
+	}
+	return h.write(h.newID()+".tar", packed.String(), 0o644)
+}
+
+// remakes runs on an image whose root is missing, first without scidex-oci-net.
+func (h *harness) remakes(name string) {
+	h.t.Helper()
+	for _, root := range h.roots() {
+		if err := os.RemoveAll(filepath.Dir(root)); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	program := h.copied(true)
+	if err := os.Remove(filepath.Join(filepath.Dir(program), netProgram)); err != nil {
+		h.t.Fatal(err)
+	}
+	line := []string{"run", "-q", "--rootfs", name, "--", "cat", "/etc/os-release"}
+	out := h.finish(h.command(program, line...))
+	if out.code != 125 || !strings.Contains(out.stderr, netProgram+", which is not in the directory of this program") || len(h.roots()) != 0 {
+		h.t.Errorf("without it: %+v, roots %q", out, h.roots())
+	}
+	out = h.finish(h.command(h.copied(true), line...))
+	if out.code != 0 || out.stdout != "NAME=image\n" || len(h.roots()) != 1 {
+		h.t.Errorf("with it: %+v, roots %q", out, h.roots())
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
+	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 	_ "github.com/scidex-ai/scidex-oci/runner/host/nsroot" // acts before main
@@ -37,6 +38,9 @@ func Main(net func(*command.Program) []*cli.Command) {
 	syscall.Umask(syscall.Umask(0) &^ 0o700)
 	p := system()
 	p.Began, p.Main, p.Net = began, now, net
+	if net == nil {
+		unpack.Register(command.DecompressByNet)
+	}
 	os.Exit(execute(os.Args, p))
 }
 

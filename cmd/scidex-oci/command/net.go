@@ -32,19 +32,28 @@ func NeedsNet(err error) bool { return errors.Is(err, drivers.ErrMissing) }
 
 // ExecuteNet executes scidex-oci-net with the command line of this process. It returns only errors.
 func (p *Program) ExecuteNet() error {
-	if netBuild == "" {
-		return fmt.Errorf("this needs %s, and this program was built without it: build both with scripts/build", netProgram)
-	}
-	file, err := beside.Open("/proc/self/exe", netProgram, netBuild, syscall.Stderr)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("this needs %s, which is not in the directory of this program: install both with scripts/install", netProgram)
-	case err != nil:
-		return fmt.Errorf("this needs %s: %w; install both again with scripts/install", netProgram, err)
+	file, err := openNet()
+	if err != nil {
+		return err
 	}
 	// By its descriptor: the checked file is executed.
 	err = syscall.Exec(inode.ProcPath(file), p.Args, os.Environ())
 	return fmt.Errorf("execute %s: %w", file.Name(), err)
+}
+
+// openNet opens the scidex-oci-net that was built with this program.
+func openNet() (*os.File, error) {
+	if netBuild == "" {
+		return nil, fmt.Errorf("this needs %s, and this program was built without it: build both with scripts/build", netProgram)
+	}
+	file, err := beside.Open("/proc/self/exe", netProgram, netBuild, syscall.Stderr)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("this needs %s, which is not in the directory of this program: install both with scripts/install", netProgram)
+	case err != nil:
+		return nil, fmt.Errorf("this needs %s: %w; install both again with scripts/install", netProgram, err)
+	}
+	return file, nil
 }
 
 // loadNet executes scidex-oci-net if the stores are on other hosts and this program cannot open such. That is before a

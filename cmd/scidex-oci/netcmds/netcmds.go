@@ -10,9 +10,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/queuecmd"
 	_ "github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers/remote" // registers them
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/uicmd"
+	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
+	"github.com/scidex-ai/scidex-oci/rootfs/unpack/decoders"
 )
 
 // New makes the commands that scidex-oci has as entries only.
 func New(p *command.Program) []*cli.Command {
-	return []*cli.Command{mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), uicmd.New(p), imagecmd.New(p)}
+	unpack.Register(decoders.Decode)
+	return []*cli.Command{mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), uicmd.New(p), imagecmd.New(p), newDecompress(p)}
 }

@@ -1,0 +1,27 @@
+// Package decoders decompresses gzip and zstd in this process. scidex-oci does not have it and has scidex-oci-net do it, since
+// the tables of zstd are made at each start (docs/adr/0043).
+package decoders
+
+import (
+	"bufio"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// zstdWindow bounds the memory of a zstd frame: that of "zstd --ultra --long=27".
+const zstdWindow = 128 << 20
+
+// Decode decompresses a stream of gzip or, where it does not begin as such, of zstd.
+func Decode(r io.Reader) (io.ReadCloser, error) {
+	buffered := bufio.NewReader(r)
+	if magic, _ := buffered.Peek(2); string(magic) == "\x1f\x8b" {
+		return gzip.NewReader(buffered)
+	}
+	d, err := zstd.NewReader(buffered, zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	return d.IOReadCloser(), nil
+}
