@@ -5,7 +5,7 @@ import (
 )
 
 // imageForm matches image names: a word, or a registry reference as HOST/PATH:TAG.
-var imageForm = pattern(`^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,254}$`)
+var imageForm = word(255, `^[A-Za-z0-9][A-Za-z0-9._:@/+-]*$`)
 
 // RootfsDirectory reports whether the root filesystem is a host directory: it starts with "/" or ".", as no image name
 // does.
@@ -19,7 +19,7 @@ func (a Analysis) RootfsImage() bool {
 }
 
 func checkRootfs(a Analysis) error {
-	if a.RootfsImage() && !imageForm().MatchString(a.Rootfs) {
+	if a.RootfsImage() && !imageForm(a.Rootfs) {
 		return badField("rootfs", "%s is neither host, nor the name of an image, nor a directory: write a directory as /DIR or ./DIR", quote(a.Rootfs))
 	}
 	return checkText("rootfs", a.Rootfs)

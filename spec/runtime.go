@@ -9,7 +9,7 @@ import (
 )
 
 // runtimeForm is what a config file can name a runtime.
-var runtimeForm = pattern(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+var runtimeForm = word(63, `^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // IsRuntimeName distinguishes a runtime's name from a directory, which contains '/' or is "." or "..".
 func IsRuntimeName(runtime string) bool {
@@ -18,7 +18,7 @@ func IsRuntimeName(runtime string) bool {
 
 // ValidateRuntimeName refuses an invalid runtime name.
 func ValidateRuntimeName(name string) error {
-	if name == None || !runtimeForm().MatchString(name) {
+	if name == None || !runtimeForm(name) {
 		return fmt.Errorf("runtime %s is not allowed: it must be 1 to 63 letters, digits, '.', '_' or '-', begin with a letter or digit, and not be none", quote(name))
 	}
 	return nil

@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	idForm    = pattern(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	idForm    = word(128, `^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 	envForm   = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	labelForm = pattern(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
+	labelForm = word(63, `^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
 )
 
 // maxWord is execve(2)'s longest argument or variable, without its NUL (MAX_ARG_STRLEN, 32 pages of 4 KiB).
@@ -25,7 +25,7 @@ const maxWord = 128*1024 - 1
 // ValidateID refuses an invalid id. Ids end the names of directories and control groups, so they contain no '/', and do
 // not start with '.' or '-'.
 func ValidateID(id string) error {
-	if idForm().MatchString(id) {
+	if idForm(id) {
 		return nil
 	}
 	return fmt.Errorf("id %s is not allowed: it must be 1 to 128 letters, digits, '.', '_' or '-', and begin with a letter or digit", quote(id))
@@ -163,7 +163,7 @@ func checkSecrets(a Analysis) error {
 
 // ValidateLabelName refuses what is no name of a label.
 func ValidateLabelName(name string) error {
-	if !labelForm().MatchString(name) {
+	if !labelForm(name) {
 		return fmt.Errorf("label name %s is not allowed: it must be 1 to 63 letters, digits, '.', '_', '/' or '-', and begin with a letter or digit", quote(name))
 	}
 	return nil

@@ -70,7 +70,7 @@ func (f Facts) find(expression func() *regexp.Regexp) string {
 
 // seen is find for a run that may have completed or timed out: a program that goes on may have hidden what failed.
 func (f Facts) seen(expression func() *regexp.Regexp) string {
-	if !f.exited() && f.Outcome.Reason != result.ReasonTimeout && f.Outcome.State != catalog.Complete {
+	if len(f.Ended.StderrEnd) == 0 || !f.exited() && f.Outcome.Reason != result.ReasonTimeout && f.Outcome.State != catalog.Complete {
 		return ""
 	}
 	for _, group := range last(expression().FindAllStringSubmatch(f.Ended.StderrEnd, -1)) {

@@ -28,6 +28,9 @@ func newFlag(name, usage string, aliases []string, take func(t Text) error) *Fla
 	return f
 }
 
+// Names returns the name and the aliases. The library's own searches each for commas, whenever one is looked up.
+func (f *Flag) Names() []string { return append([]string{f.Name}, f.Aliases...) }
+
 // line holds what the command line gives for a flag, in order.
 type line struct {
 	given  []string

@@ -54,8 +54,13 @@ func NewConn(f *os.File) (*Conn, error) {
 	if !ok {
 		return nil, errors.Join(errors.New("not a unix socket"), c.Close())
 	}
+	go learn()
 	return &Conn{sock: sock}, nil
 }
+
+// learn has encoding/json prepare for messages and all that is in them, once for the process. It takes a millisecond, in
+// which the other end still starts.
+var learn = sync.OnceFunc(func() { _ = json.Unmarshal([]byte("{}"), &Message{}) })
 
 // Close closes this end.
 func (c *Conn) Close() error { return c.sock.Close() }
