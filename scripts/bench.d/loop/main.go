@@ -104,18 +104,15 @@ func read(bundle string) (*specs.Spec, error) {
 		spec.Root.Path = filepath.Join(bundle, spec.Root.Path)
 	}
 	spec.Linux.Seccomp = nil
+	spec.Linux.CgroupsPath = "" // that of the container's name, which may fail for a user
 	return spec, nil
 }
 
 // container makes a container, runs its process and removes it.
 func container(spec *specs.Spec, state, id string) error {
-	own := *spec
-	linux := *spec.Linux
-	linux.CgroupsPath = "/" + id
-	own.Linux = &linux
 	user := os.Geteuid() != 0
 	config, err := specconv.CreateLibcontainerConfig(&specconv.CreateOpts{
-		CgroupName: id, Spec: &own, RootlessEUID: user, RootlessCgroups: user,
+		CgroupName: id, Spec: spec, RootlessEUID: user, RootlessCgroups: user,
 	})
 	if err != nil {
 		return err
