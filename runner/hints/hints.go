@@ -44,7 +44,7 @@ func OfRefusal(err error) []result.Hint {
 }
 
 func doctor(f Facts) string {
-	if f.Outcome.State == catalog.Error && f.Outcome.Reason == result.ReasonSandbox {
+	if f.Outcome.State == catalog.Error && f.Outcome.Reason == result.ReasonSandbox && !f.Ended.Exit.Unhooked {
 		return AskDoctor
 	}
 	return ""

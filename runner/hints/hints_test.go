@@ -82,6 +82,7 @@ func TestOf(t *testing.T) {
 		"plain failure":         {facts(exit, "ValueError: x\n"), "", nil},
 		"success":               {facts(exit, "ModuleNotFoundError: No module named 'x'\n", state(catalog.Complete)), "", nil},
 		"host":                  {facts(result.ReasonSandbox, "", state(catalog.Error)), Doctor, []string{"scidex-oci doctor"}},
+		"not hooked":            {facts(result.ReasonSandbox, "", state(catalog.Error), func(f *Facts) { f.Ended.Exit.Unhooked = true }), "", nil},
 		"other error of ours":   {facts(result.ReasonHarvest, "", state(catalog.Error)), "", nil},
 		"out of memory":         {facts(result.ReasonOutOfMemory, ""), MemoryLimit, []string{"1GiB", "--memory"}},
 		"MemoryError":           {facts(exit, "Traceback (most recent call last):\nMemoryError\n"), MemoryLimit, []string{"--memory"}},

@@ -226,6 +226,11 @@ func (e Ending) overAhead(space bool) bool { return e.Exit.Ahead && (space || e.
 func (e Ending) refused() Outcome {
 	errno := e.Exit.Errno
 	switch {
+	case e.Exit.Unhooked:
+		return Outcome{
+			catalog.Error, result.ReasonSandbox, result.ExitError, "",
+			"the interpreter does not import sitecustomize from PYTHONPATH, by which scidex-oci has it wait, and may have executed the script before its turn; run it again with --preload none",
+		}
 	case errno == 0:
 		return Outcome{catalog.Error, result.ReasonSandbox, result.ExitError, "", "the container ended before its command was started"}
 	case errors.Is(errno, unix.ENOENT) || errors.Is(errno, unix.ENOTDIR):

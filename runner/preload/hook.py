@@ -180,6 +180,13 @@ def preloaded(obstacle=lambda: ""):
     return ["%s %s" % (name, version(name)) for name in names]
 
 
+def speak():
+    """Says that this is executed, and nothing of the script was. A child of an interpreter that does not execute it must not say so."""
+    if "SCIDEX_TEMPLATE" not in os.environ and (os.getppid() != 1 or os.getsid(0) != os.getpid()):
+        os._exit(1)
+    os.write(NOTE, b"hook\0")
+
+
 def template():
     """What a template is besides (template.py); None in a run that is made ready. It does not stay among the modules."""
     if not os.environ.pop("SCIDEX_TEMPLATE", None):
@@ -191,6 +198,7 @@ def template():
 def begin():
     """Returns what template does. An exception would let the site module go on to the script before its turn."""
     try:
+        speak()
         if not hasattr(sys, "argv"):
             raise Cold("Python before 3.7 does not say in time which script it executes")
         found = template()

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"bufio"
+	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +13,7 @@ import (
 // startedAhead has a script made ready, which does something else then, and returns what it noted and its first line.
 func startedAhead(t *testing.T, s *Supervisor, id, before string, within time.Duration) (note, line string) {
 	t.Helper()
-	r := newRun(t, s, id, `if [ -n "$AHEAD" ]; then `+before+`; fi; set -- /proc/[0-9]*; echo $AHEAD $# processes`, time.Hour)
+	r := newRun(t, s, id, `if [ -n "$AHEAD" ]; then printf 'hook\0' >&4; `+before+`; fi; set -- /proc/[0-9]*; echo $AHEAD $# processes`, time.Hour)
 	r.job.Ahead, r.job.AheadWithin = []string{"AHEAD=ahead"}, within
 	r.create()
 	note, _, err := r.session.Prepare()
@@ -48,5 +50,27 @@ func TestPrepareReady(t *testing.T) {
 	note, line := startedAhead(t, launched(t), "ready", `printf 'ready\0' >&4; read _ <&5`, time.Hour)
 	if note != protocol.NoteReady || line != "ahead 2 processes\n" {
 		t.Errorf("it noted %q and said %q", note, line)
+	}
+}
+
+// TestPrepareUnhooked has commands that do not say that the hook is executed. They may have executed a script that is there already: they are
+// killed, and none is started anew.
+func TestPrepareUnhooked(t *testing.T) {
+	s := launched(t)
+	for id, command := range map[string]string{
+		"ends": "echo ran", "goes-on": "echo ran; sleep 1000", "says-ready": `echo ran; printf 'ready\0' >&4; read _ <&5`, "leaves-the-note": "echo ran; sleep 1000 &",
+	} {
+		r := newRun(t, s, "unhooked-"+id, command, time.Hour)
+		r.job.Ahead, r.job.AheadWithin = []string{"AHEAD=ahead"}, 500*time.Millisecond
+		r.create()
+		_, _, err := r.session.Prepare()
+		r.good(err)
+		r.good(r.session.Start())
+		said, err := io.ReadAll(r.created.Stdout)
+		r.good(err)
+		if exit := r.wait(); !exit.Unhooked || exit.Executed || strings.Count(string(said), "ran") > 1 {
+			t.Errorf("%s: it said %q and ended as %+v", id, said, exit)
+		}
+		r.end()
 	}
 }

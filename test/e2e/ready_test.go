@@ -236,15 +236,22 @@ func TestReadyCustomized(t *testing.T) {
 	}
 }
 
+// unheeding is an environment whose interpreter does not execute the hook.
+func (h *harness) unheeding() string {
+	h.t.Helper()
+	venv := h.venv("/usr/bin/python3", h.dir+"/venv")
+	writeFile(h.t, h.siteOf(venv)+"/first.pth", "import os, sys; sys.path.insert(0, os.path.join(sys.prefix, 'first'))\n", 0o644)
+	if err := os.Mkdir(venv+"/first", 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	writeFile(h.t, venv+"/first/sitecustomize.py", "", 0o644)
+	return venv
+}
+
 // TestReadyUnheeded has an interpreter that does not execute the hook: the script runs once, in its turn.
 func TestReadyUnheeded(t *testing.T) {
 	h := newHarness(t)
-	venv := h.venv("/usr/bin/python3", h.dir+"/venv")
-	writeFile(t, h.siteOf(venv)+"/first.pth", "import os, sys; sys.path.insert(0, os.path.join(sys.prefix, 'first'))\n", 0o644)
-	if err := os.Mkdir(venv+"/first", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, venv+"/first/sitecustomize.py", "", 0o644)
+	venv := h.unheeding()
 	script := h.write("counts.py", "import json\nprint(open(__file__).read() > '', file=open('count', 'a'))\nprint('done')\n", 0o644)
 	once := fmt.Sprintf("%x", sha256.Sum256([]byte("True\n")))
 	f := h.feed()
@@ -254,6 +261,47 @@ func TestReadyUnheeded(t *testing.T) {
 		if s.start != "cold: the interpreter ended before it had imported the modules" || s.stdout != "done\n" || !strings.HasSuffix(s.outputs["count"], once) {
 			t.Errorf("%s, it said %q%q, %q", s.start, s.stdout, s.stderr, s.outputs)
 		}
+	}
+}
+
+// TestReadyUnheededProject is the same with a project, whose files are there from the beginning: the script is not executed a second time,
+// also where a program that it starts executes the hook.
+func TestReadyUnheededProject(t *testing.T) {
+	h := newHarness(t)
+	venv := h.unheeding()
+	for name, does := range map[string]string{
+		"ends": "", "starts Python": "import os\nos.system('/usr/bin/python3 -c 0')\n", "leaves Python": "import os\nos.system('/usr/bin/python3 -c 0 &')\n",
+	} {
+		script := h.write("project/counts.py", "import json\nprint('ran')\n"+does, 0o644)
+		line := manifest{"id": h.newID(), "script": script, "project": filepath.Dir(script), "runtime": venv}
+		cold := maps.Clone(line).and("id", h.newID()).and("preload", "none")
+		got, _ := h.batch(125, h.lines(line, cold))
+		r := got[line["id"].(string)]
+		if r.State != "error" || r.Reason != "sandbox" || !strings.Contains(r.Message, "--preload none") || strings.Count(h.stdoutOf(r), "ran") > 1 {
+			t.Errorf("%s: %s, %s: %s; it said %q", name, r.State, r.Reason, r.Message, h.stdoutOf(r))
+		}
+		if left := leftovers(r.ID, h.root); len(left) > 0 {
+			t.Errorf("%s: left: %q", name, left)
+		}
+		if said := h.stdoutOf(got[cold["id"].(string)]); said != "ran\n" {
+			t.Errorf("%s: with --preload none it said %q", name, said)
+		}
+	}
+}
+
+// TestReadyWrappedProject has an interpreter that is a script with the name of Python, and a project: it is started in its turn, once.
+func TestReadyWrappedProject(t *testing.T) {
+	h := newHarness(t)
+	venv := h.venv("/usr/bin/python3", h.dir+"/venv")
+	if err := os.Remove(venv + "/bin/python3"); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, venv+"/bin/python3", "#!/bin/sh\necho wrapped\nexec /usr/bin/python3 \"$@\"\n", 0o755)
+	script := h.write("project/says.py", "import json\nprint('ran')\n", 0o644)
+	line := manifest{"id": h.newID(), "script": script, "project": filepath.Dir(script), "runtime": venv}
+	got, _ := h.batch(0, h.lines(line))
+	if s := h.situationOf(got[line["id"].(string)]); s.start != coldEnded || s.stdout != "wrapped\nran\n" {
+		t.Errorf("%s, it said %q%q", s.start, s.stdout, s.stderr)
 	}
 }
 

@@ -15,7 +15,9 @@ type Exit struct {
 	Errno    syscall.Errno `json:"errno,omitempty"` // of execve
 	Ended    bool          `json:"ended"`           // Status is the analysis' own
 	// Ahead says that the command was started ahead (Job.Ahead).
-	Ahead    bool               `json:"ahead,omitempty"`
+	Ahead bool `json:"ahead,omitempty"`
+	// Unhooked says that it was killed before its turn, because the hook was not executed: it may have executed the script.
+	Unhooked bool               `json:"unhooked,omitempty"`
 	Status   syscall.WaitStatus `json:"status"`
 	TimedOut bool               `json:"timed_out"`
 	// Writers says that processes killed at the end of the analysis had files of /work open for writing. The supervisor

@@ -13,6 +13,8 @@ import (
 // imported; anything else where it is of no use. A NUL ends it. It comes from a process of the container.
 const (
 	NoteReady = "ready"
+	// noteHook comes before the note, with a NUL of its own: nothing of the script was executed, and what comes decides whether it will be.
+	noteHook = "hook"
 	// LongestAhead is how long a command of a run may take to be ready, far more than imports need.
 	LongestAhead = time.Minute
 	// NoteLate is the note of a command that did not become ready within Job.AheadWithin.
@@ -22,14 +24,18 @@ const (
 )
 
 // ReadNote reads a note of at most so many bytes, up to a NUL, since a process that the command has left may hold the pipe; nothing
-// where the command has died.
-func ReadNote(from *os.File, most int64, within time.Duration) string {
+// where the command has died. hooked reports whether the hook is executed: otherwise an interpreter may have gone on to the script.
+func ReadNote(from *os.File, most int64, within time.Duration) (note string, hooked bool) {
 	_ = from.SetReadDeadline(time.Now().Add(within)) // a pipe can always have one
-	note, err := bufio.NewReader(io.LimitReader(from, most)).ReadString(0)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return NoteLate
+	text := bufio.NewReader(io.LimitReader(from, most))
+	note, err := text.ReadString(0)
+	if hooked = note == noteHook+"\x00"; hooked {
+		note, err = text.ReadString(0)
 	}
-	return strings.TrimSuffix(note, "\x00")
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return NoteLate, hooked
+	}
+	return strings.TrimSuffix(note, "\x00"), hooked
 }
 
 // Ready reports whether a note is one of a command that is ready.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/forks"
@@ -20,6 +21,8 @@ type early struct {
 	waits   chan struct{} // closed when an analysis can be forked into the container
 	ready   chan bool     // whether it may go on as it is; nil before prepare
 	fork    *forks.Fork   // nil: none
+
+	unhooked atomic.Bool // the script may have been executed before its turn
 }
 
 // newEarly is nil where the analysis starts with its turn.
@@ -62,10 +65,21 @@ func (a *analysis) await() {
 	if a.early.origin != nil {
 		note = a.takeFork()
 	} else {
-		note = protocol.ReadNote(a.early.note, protocol.NoteMax, a.job.AheadWithin)
+		note = a.readNote()
 	}
 	a.early.ready <- protocol.Ready(note)
 	_ = a.launcher.reply(protocol.Message{Type: protocol.MsgPrepared, Note: note}, a.early.fork.Files()...)
+}
+
+// readNote reads the note of a command that was started ahead. Without a word of the hook the interpreter may be executing the script
+// already, where that is not empty yet: then it must not be executed a second time.
+func (a *analysis) readNote() string {
+	note, hooked := protocol.ReadNote(a.early.note, protocol.NoteMax, a.job.AheadWithin)
+	if !hooked && a.early.script == nil {
+		a.early.unhooked.Store(true)
+		a.killNow()
+	}
+	return note
 }
 
 // takeFork forks the analysis into the container, and returns its note.
@@ -111,6 +125,9 @@ func (e *early) taken() *forks.Fork {
 	}
 	return e.fork
 }
+
+// mayHaveRun reports whether the interpreter may have executed the script before its turn.
+func (e *early) mayHaveRun() bool { return e != nil && e.unhooked.Load() }
 
 // close frees what an ended analysis has.
 func (e *early) close() {

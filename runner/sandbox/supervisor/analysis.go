@@ -95,7 +95,7 @@ func (a *analysis) watch(ctx context.Context) {
 		a.launcher.fail(err)
 		return
 	}
-	exit.Ahead = a.early != nil
+	exit.Ahead, exit.Unhooked = a.early != nil, a.early.mayHaveRun()
 	exit.Executed, exit.Errno, exit.Ended, exit.Status = got.Executed, got.Errno, got.Ended, got.Status
 	exit.FixedAddresses, exit.TimedOut = a.fixed, a.timedOut
 	exit.CPU, exit.MemoryPeak = max(got.CPU+cpu, a.counted()), max(got.MemoryPeak, peak)

@@ -47,17 +47,20 @@ static const char *path_of(char **envp)
 	return path;
 }
 
-/* is_elf reports whether a file is a program, and no script that may execute Python as it likes. */
-static int is_elf(const char *path)
+/*
+ * not_elf returns 0 where a file is a program, and no script that may execute Python as it likes; else an errno: ENOEXEC where the search
+ * must not go on, since execve(2) might execute the file.
+ */
+static int not_elf(const char *path)
 {
 	char magic[4] = { 0 };
 	long fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return 0;
+		return fd == -ENOENT || fd == -ENOTDIR ? (int)-fd : ENOEXEC;
 	read((int)fd, magic, sizeof magic);
 	close((int)fd);
-	return !memcmp(magic, "\177ELF", sizeof magic);
+	return memcmp(magic, "\177ELF", sizeof magic) ? ENOEXEC : 0;
 }
 
 /* Every error execve(2) may give for one directory of PATH while another may still have the command. */
@@ -82,9 +85,9 @@ static int join(char full[PATH_MAX], const char *directory, size_t len, const ch
 /* run executes a program; with elf nothing else. */
 static int run(const char *path, char **argv, char **envp, int elf)
 {
-	if (elf && !is_elf(path))
-		return ENOENT;
-	return (int)-execve(path, argv, envp);
+	int err = elf ? not_elf(path) : 0;
+
+	return err ? err : (int)-execve(path, argv, envp);
 }
 
 /*
@@ -229,6 +232,8 @@ static void child(int failed, const struct options *o, int gate, char **argv, ch
 		err = limit(RLIMIT_NPROC, &o->nproc);
 	if (!err)
 		err = search(argv, envp, gate >= 0);
+	if (gate >= 0)
+		write(NOTE_FD, "hook", 5); /* with its NUL: nothing of the script was executed (runner/preload) */
 	while (write(failed, &err, sizeof err) == -EINTR)
 		;
 	_exit(127);

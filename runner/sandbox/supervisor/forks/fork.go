@@ -64,7 +64,7 @@ func (t *Template) fork(target Target) (_ *Fork, note string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	note = protocol.ReadNote(order.note[0], protocol.NoteMax, longestFork)
+	note, _ = protocol.ReadNote(order.note[0], protocol.NoteMax, longestFork)
 	if err := t.judge(f.pid, order, note); err != nil {
 		f.kill()
 		return nil, "", fmt.Errorf("the forked process is not as it must be: %w", err)

@@ -92,7 +92,8 @@ func (t *Template) Wait() (container.Exit, error) {
 
 // Learn waits until the template is ready or of no use, returns its note, and has it serve if it is ready.
 func (t *Template) Learn() (note string) {
-	note, files, _ := strings.Cut(protocol.ReadNote(t.note, sources.MaxNote, protocol.LongestAhead), "\n\n")
+	said, _ := protocol.ReadNote(t.note, sources.MaxNote, protocol.LongestAhead)
+	note, files, _ := strings.Cut(said, "\n\n")
 	if !protocol.Ready(note) {
 		return note
 	}
