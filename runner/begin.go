@@ -38,7 +38,7 @@ func beginIn(ctx context.Context, host *phase.Host, ledger phase.Ledger, req req
 	checked := tracer.Span(trace.Run, "check the request")
 	err := store.Bind(ctx, host.Catalog, host.Blobs)
 	if err != nil {
-		return nil, err
+		return nil, &request.CatalogError{Err: err}
 	}
 	p, err := plan.New(ctx, host, req, launched)
 	checked()

@@ -47,6 +47,8 @@ var (
 	ErrPinned = errors.New("pinned")
 	// ErrEnded is returned by Commit for a run that has ended otherwise, for instance as lost by gc.
 	ErrEnded = errors.New("ended already, with another outcome")
+	// ErrUnreachable is that of errors marked by Unreachable.
+	ErrUnreachable = errors.New("the catalog cannot be reached")
 )
 
 // passing marks an error without changing its text.
@@ -56,6 +58,14 @@ func (p passing) Unwrap() error { return p.error }
 
 // Passing marks a transient error: a lock that others hold, a full disk, an unreachable server.
 func Passing(err error) error { return passing{err} }
+
+// Unreachable marks an error of a server that is away, or goes away before anything was committed. It is transient too.
+func Unreachable(err error) error { return unreachable{Passing(err)} }
+
+type unreachable struct{ error }
+
+func (u unreachable) Unwrap() error        { return u.error }
+func (u unreachable) Is(target error) bool { return target == ErrUnreachable } //nolint:errorlint // errors.Is walks the chain
 
 // MayPass reports whether an error was marked by Passing: retry what must not be lost.
 func MayPass(err error) bool {

@@ -41,6 +41,7 @@ func (b *session) runs() *batch.Runs {
 	r := &batch.Runs{
 		Host: b.stores.Host, Pool: b.pool, Templates: b.templates, Version: b.program.Build.Version,
 		AnyRoot: b.request.AnyRoot, Overwrite: b.request.Overwrite, NoAudit: b.request.NoAudit, Caller: b.lines.Caller(),
+		Away:      &batch.Away{Catalog: b.stores.Catalog, Tell: b.printAway},
 		Suspended: &b.suspended, At: b.lines.At, Started: b.started, Used: b.used,
 	}
 	if b.events != nil {
@@ -70,6 +71,15 @@ func (b *session) hook(line batch.Line) (hook *request.Hook, done func()) {
 			b.say(fmt.Sprintf("%s: not all that the post-process command wrote could be passed on: %v", line.Analysis.ID, err))
 		}
 	}
+}
+
+// printAway says once that lines wait for the catalog, and once that they go on.
+func (b *session) printAway(err error) {
+	if err == nil {
+		b.say("the catalog is reached again; lines are started")
+		return
+	}
+	b.say(fmt.Sprintf("%v; no line is started until it is reached", err))
 }
 
 func (b *session) printRetry(line batch.Line, o batch.Outcome, retry int, pause time.Duration) {

@@ -61,7 +61,7 @@ func (c *Catalog) explain(err error) error {
 	}
 	var connecting *pgconn.ConnectError
 	if errors.As(err, &connecting) && !errors.Is(err, context.Canceled) {
-		return markPassing(err, c.explainConnecting(err))
+		return markUnreachable(err, c.explainConnecting(err))
 	}
 	var standby *standbyError
 	switch code := codeOf(err); {
@@ -76,16 +76,16 @@ func (c *Catalog) explain(err error) error {
 	case code == codeDiskFull:
 		return fmt.Errorf("the server's disk is full; free some space and try again: %w", catalog.Passing(err))
 	case gone(err):
-		return fmt.Errorf("the connection to PostgreSQL at %s was lost; try again: %w", c.to, catalog.Passing(err))
+		return fmt.Errorf("the connection to PostgreSQL at %s was lost; try again: %w", c.to, catalog.Unreachable(err))
 	default:
 		return err
 	}
 }
 
-// markPassing marks an error as transient if the server is gone.
-func markPassing(err, said error) error {
+// markUnreachable marks what is said about an error if the server is gone.
+func markUnreachable(err, said error) error {
 	if gone(err) {
-		return catalog.Passing(said)
+		return catalog.Unreachable(said)
 	}
 	return said
 }

@@ -24,6 +24,9 @@ func (c *Catalog) Create(ctx context.Context, run catalog.Run) error {
 	var unknown *outcomeUnknown
 	if errors.As(err, &unknown) {
 		err = retry(ctx, c.timeout, func() error { return c.write(ctx, orOurs(run, insert)) })
+		if err != nil && !errors.As(err, &unknown) {
+			err = &outcomeUnknown{err} // the first may have been committed
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("create run %q: %w", label(run.Key), c.explain(err))

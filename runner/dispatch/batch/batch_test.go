@@ -467,7 +467,7 @@ type pastOf struct {
 	hook    bool
 }
 
-func (p pastOf) Last(context.Context, Line) (result.Result, []string, error) {
+func (p pastOf) Last(context.Context, Line, <-chan request.StopSignal) (result.Result, []string, error) {
 	return p.last, p.changes, p.err
 }
 

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"errors"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -20,8 +21,12 @@ type PastRuns struct {
 }
 
 // Last returns the last attempt of a line's id.
-func (p PastRuns) Last(ctx context.Context, line Line) (result.Result, []string, error) {
-	run, err := p.Catalog.Get(ctx, catalog.Key{ID: line.Analysis.ID})
+func (p PastRuns) Last(ctx context.Context, line Line, stop <-chan request.StopSignal) (result.Result, []string, error) {
+	var run catalog.Run
+	err := p.Away.Do(ctx, stop, func() (err error) {
+		run, err = p.Catalog.Get(ctx, catalog.Key{ID: line.Analysis.ID})
+		return unusable(err)
+	})
 	if err != nil {
 		return result.Result{}, nil, err
 	}
@@ -31,6 +36,14 @@ func (p PastRuns) Last(ctx context.Context, line Line) (result.Result, []string,
 	}
 	last, err := watch.Show(ctx, p.Host, run)
 	return last, changes, err
+}
+
+// unusable marks an error of the catalog.
+func unusable(err error) error {
+	if err == nil || errors.Is(err, catalog.ErrNotFound) {
+		return err
+	}
+	return &request.CatalogError{Err: err}
 }
 
 // Refuse is the outcome of a line that cannot be run.

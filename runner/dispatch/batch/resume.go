@@ -15,7 +15,7 @@ import (
 type Past interface {
 	// Last returns the last recorded attempt of the line's id, and how its request differs from the line's. It returns
 	// catalog.ErrNotFound where there was none.
-	Last(ctx context.Context, line Line) (result result.Result, changes []string, err error)
+	Last(ctx context.Context, line Line, stop <-chan request.StopSignal) (result result.Result, changes []string, err error)
 	// Refuse makes the outcome of a line that cannot be run.
 	Refuse(line Line, err error) Outcome
 	// PostProcess repeats only the hook of a run. It returns false where the caller has none.
@@ -37,7 +37,7 @@ func (r Resuming) Do(ctx context.Context, line Line, stop <-chan request.StopSig
 	case line.Analysis.ID == "":
 		return r.Past.Refuse(line, &request.Error{Err: ErrNoID})
 	}
-	last, changes, err := r.Past.Last(ctx, line)
+	last, changes, err := r.Past.Last(ctx, line, stop)
 	switch {
 	case errors.Is(err, catalog.ErrNotFound):
 		return r.Work.Do(ctx, line, stop)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
@@ -21,6 +22,7 @@ type Runs struct {
 	// WarmBy is the label whose value those have in common that are forked from one template; empty: all lines are.
 	WarmBy  string
 	Version string // of this program
+	Away    *Away
 	// AnyRoot, Overwrite and NoAudit are those of each request.Request.
 	AnyRoot, Overwrite, NoAudit bool
 	Caller                      request.Caller
@@ -67,7 +69,15 @@ func (r *Runs) attempt(ctx context.Context, line Line, stop <-chan request.StopS
 		Analysis: line.Analysis, AnyRoot: r.AnyRoot, Overwrite: r.Overwrite, NoAudit: r.NoAudit,
 		Caller: r.Caller, Stop: stop, Suspender: suspender, Observe: r.observe(line), Hook: hook, Admit: r.admit(line),
 	}
-	res, err := r.run(ctx, req)
+	var res result.Result
+	err := r.Away.Do(ctx, stop, func() (err error) {
+		res, err = r.run(ctx, req)
+		return err
+	})
+	var stopped *request.StoppedError
+	if errors.As(err, &stopped) && res.State != catalog.Canceled { // while the catalog was away
+		return r.refuse(line, err)
+	}
 	var refused *request.Error
 	if errors.As(err, &refused) {
 		return r.refuse(line, r.at(line, err))

@@ -229,6 +229,9 @@ func (j *job) run(ctx context.Context) error {
 	}
 	result, err := runner.Run(context.WithoutCancel(ctx), &own, req) // what is half done is finished: Stop ends it
 	if !j.ledger.started {
+		if errors.Is(err, catalog.ErrUnreachable) { // the row is as it was
+			return &queue.Later{After: soon, Why: fmt.Sprintf("worker %s did not reach the catalog", j.Options.Name)}
+		}
 		return j.refuse(ctx, result, err)
 	}
 	return j.ended(result, err)
