@@ -125,6 +125,7 @@ type Filter struct {
 	Host         string
 	ID           string // exact id: all its attempts
 	ActionID     string // of the report; a digest
+	Last         bool   // the last attempt of each id alone; for List
 	// Text is a case-sensitive part of the id, or of what ran: the name of the script and its arguments, or the command,
 	// with a blank between two words.
 	Text  string
@@ -140,8 +141,10 @@ type Mark struct {
 
 // OutputQuery selects outputs for FindOutputs; zero fields select everything.
 type OutputQuery struct {
-	Since  time.Time // of runs created from then on, to the millisecond
-	Digest string    // a prefix of the sha256, in lower-case hexadecimal digits
+	Since  time.Time         // of runs created from then on, to the millisecond
+	Digest string            // a prefix of the sha256, in lower-case hexadecimal digits
+	States []State           // of runs in one of these
+	Labels map[string]string // of runs with all of these
 }
 
 // FoundOutput is one output and the run that made it.

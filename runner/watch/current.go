@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
@@ -76,9 +75,7 @@ func List(ctx context.Context, host *phase.Host, filter catalog.Filter) ([]catal
 	var shown []catalog.Run
 	for _, run := range runs {
 		run, _ = Current(host, run)
-		fits := (len(filter.States) == 0 || slices.Contains(filter.States, run.State)) &&
-			(len(filter.Reasons) == 0 || slices.Contains(filter.Reasons, run.Reason))
-		if fits && (filter.Limit == 0 || len(shown) < filter.Limit) {
+		if fits(filter, run) && (filter.Limit == 0 || len(shown) < filter.Limit) {
 			shown = append(shown, run)
 		}
 	}

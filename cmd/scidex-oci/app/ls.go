@@ -41,7 +41,7 @@ type listOptions struct {
 }
 
 func (o *listOptions) flags() []cli.Flag {
-	return append(options.List(o.filter.Flags("at most `N` runs, 0 for all (default: 50)")...), options.List(
+	return append(options.List(o.filter.Flags("at most `N` runs, 0 for all (default: 50)", 50)...), options.List(
 		o.filter.TextFlag(),
 		options.Bool(&o.watch, "watch", "on a terminal: show the list again every second, until Ctrl-C", "w"),
 		options.Bool(&o.json, "json", "one JSON object a line"),

@@ -57,7 +57,7 @@ type statsOptions struct {
 
 func (o *statsOptions) flags() []cli.Flag {
 	by := options.Value(&o.by, "by", "group runs by the value of this `LABEL`", readLabel)
-	filter := o.filter.Flags("at most `N` groups, those of the most runs, 0 for all (default: 50)")
+	filter := o.filter.Flags("at most `N` groups, those of the most runs, 0 for all (default: 50)", 50)
 	return slices.Concat(options.List(by), options.List(filter...), options.List(
 		options.Bool(&o.json, "json", "print one JSON object (docs/schema/stats.json)"),
 		options.Path(&o.plot, "plot", "also draw the groups into `FILE`, as SVG"),

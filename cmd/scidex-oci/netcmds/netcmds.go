@@ -9,6 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/mcpcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/queuecmd"
 	_ "github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers/remote" // registers them
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/tablecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/uicmd"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack/decoders"
@@ -17,5 +18,7 @@ import (
 // New makes the commands that scidex-oci has as entries only.
 func New(p *command.Program) []*cli.Command {
 	unpack.Register(decoders.Decode)
-	return []*cli.Command{mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), uicmd.New(p), imagecmd.New(p), newDecompress(p)}
+	return []*cli.Command{
+		mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), tablecmd.New(p), uicmd.New(p), imagecmd.New(p), newDecompress(p),
+	}
 }

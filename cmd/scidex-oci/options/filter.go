@@ -21,9 +21,9 @@ func (o *Filter) TextFlag() *Flag {
 	return String(&o.text, "text", "whose id, script or command line contains `TEXT`, as it is spelled")
 }
 
-// Flags are the flags of a filter; limit says what --limit bounds.
-func (o *Filter) Flags(limit string) []*Flag {
-	o.limit = 50
+// Flags are the flags of a filter; limit says what --limit bounds, and most is its default.
+func (o *Filter) Flags(limit string, most int) []*Flag {
+	o.limit = most
 	return []*Flag{
 		Time(&o.since, "since", "created at or after `TIME`: RFC 3339, a date, or how long ago, as 7d or 12h"),
 		Time(&o.until, "until", "created before `TIME`"),
@@ -38,6 +38,9 @@ func (o *Filter) Flags(limit string) []*Flag {
 func (o *Filter) Chooses() bool {
 	return o.since.text.Given || o.until.text.Given || len(o.states)+len(o.reasons)+len(o.labels) > 0 || o.text != ""
 }
+
+// ChoosesEnd reports whether states or reasons were given.
+func (o *Filter) ChoosesEnd() bool { return len(o.states)+len(o.reasons) > 0 }
 
 // At is the filter of the catalog, with durations before now.
 func (o *Filter) At(now time.Time) (f catalog.Filter, err error) {

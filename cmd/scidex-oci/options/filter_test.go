@@ -11,7 +11,7 @@ import (
 func TestFilter(t *testing.T) {
 	var o Filter
 	line := []string{"--state=failed", "--reason=timeout", "--label=a=b", "--limit=0"}
-	if err := parse(t, o.Flags("at most `N`"), line, nil, ""); err != nil {
+	if err := parse(t, o.Flags("at most `N`", 50), line, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	f, err := o.At(time.Now())
@@ -20,7 +20,7 @@ func TestFilter(t *testing.T) {
 	}
 	for flag, value := range map[string]string{"state": "faild", "reason": "timeot", "label": "a", "limit": "-1", "since": "x", "until": "y"} {
 		var o Filter
-		err := parse(t, o.Flags("at most `N`"), lineOf(map[string]string{flag: value}), nil, "")
+		err := parse(t, o.Flags("at most `N`", 50), lineOf(map[string]string{flag: value}), nil, "")
 		if err == nil {
 			_, err = o.At(time.Now())
 		}

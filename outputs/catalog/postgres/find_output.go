@@ -25,6 +25,8 @@ func (c *Catalog) FindOutputs(ctx context.Context, query catalog.OutputQuery, yi
 	if !query.Since.IsZero() {
 		where.Add(`r.created_at >= %s`, moment(query.Since))
 	}
+	where.States(query.States)
+	addLabels(where, query.Labels)
 	err := c.readAll(ctx, func(row pgx.Row) (bool, error) {
 		found, err := scanFound(row)
 		return err == nil && yield(found), err

@@ -70,12 +70,20 @@ func conditions(filter catalog.Filter) *row.Where {
 	if filter.ActionID != "" {
 		where.Add(`action_id = %s`, filter.ActionID)
 	}
-	for _, key := range slices.Sorted(maps.Keys(filter.Labels)) {
-		value := filter.Labels[key]
-		where.Add(`(id, attempt) IN (SELECT id, attempt FROM scidex_oci.run_label
+	if filter.Last {
+		where.Add(`NOT EXISTS (SELECT 1 FROM scidex_oci.analysis_run n WHERE n.id = r.id AND n.attempt > r.attempt)`)
+	}
+	addLabels(where, filter.Labels)
+	return where
+}
+
+// addLabels adds that a run has all of the labels.
+func addLabels(where *row.Where, labels map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		value := labels[key]
+		where.Add(`(r.id, r.attempt) IN (SELECT id, attempt FROM scidex_oci.run_label
 			WHERE key = %s AND left(value, 500) = left(%s, 500) AND value = %s)`, key, value, value)
 	}
-	return where
 }
 
 // scanRun reads a row of selectRun.

@@ -32,7 +32,7 @@ func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string
 func usageQuery(filter catalog.Filter, label string) (string, []any) {
 	where, value := conditions(filter), `''`
 	where.Add(hasEnded)
-	from := ` FROM (SELECT id, attempt, usage, reason FROM scidex_oci.analysis_run` + where.String() + `) r`
+	from := ` FROM (SELECT id, attempt, usage, reason FROM scidex_oci.analysis_run r` + where.String() + `) r`
 	if label != "" && isText(label) {
 		value = `coalesce('=' || encode(convert_to(value, 'UTF8'), 'hex'), '')`
 		from += ` LEFT JOIN scidex_oci.run_label l ON l.id = r.id AND l.attempt = r.attempt AND l.key = ` + where.Bind(label)

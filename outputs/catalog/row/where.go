@@ -72,7 +72,7 @@ func (w *Where) Runs(filter catalog.Filter) {
 	if after := filter.After; !after.CreatedAt.IsZero() {
 		w.Add(`(created_at, id, attempt) < (%s, %s, %s)`, w.Moment(after.CreatedAt), after.ID, after.Attempt)
 	}
-	in(w, `state`, filter.States)
+	w.States(filter.States)
 	if len(filter.States) > 0 && !slices.ContainsFunc(filter.States, catalog.State.Final) {
 		w.Add(open)
 	}
@@ -81,6 +81,9 @@ func (w *Where) Runs(filter catalog.Filter) {
 	}
 	in(w, `reason`, filter.Reasons)
 }
+
+// States adds that a run is in one of the states, if there are any.
+func (w *Where) States(states []catalog.State) { in(w, `state`, states) }
 
 // ofState reports whether the index by state has what filter selects in listing order: several states would have to be
 // sorted, and an id or a label finds fewer.

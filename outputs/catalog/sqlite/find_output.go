@@ -39,6 +39,10 @@ func (c *Catalog) findOutputs(ctx context.Context, query catalog.OutputQuery, yi
 	if !query.Since.IsZero() {
 		where.Add(`r.created_at >= %s`, timeText(query.Since))
 	}
+	where.States(query.States)
+	if err := c.addLabels(ctx, where, query.Labels); err != nil {
+		return err
+	}
 	rows, err := c.db.QueryContext(ctx, selectFound+from+where.String()+newestOutputsFirst, where.Args...)
 	if err != nil {
 		return err

@@ -74,9 +74,12 @@ const few = 1000
 // A query by labels: if few runs have one, those are looked up and sorted; if many have it, runs are read newest first and
 // filtered, so that the newest fifty of a million cost what fifty of a hundred do.
 const (
-	ofFew  = `(id, attempt) IN (SELECT id, attempt FROM run_label WHERE key = %s AND value = %s)`
+	ofFew  = `(r.id, r.attempt) IN (SELECT id, attempt FROM run_label WHERE key = %s AND value = %s)`
 	ofMany = `(SELECT value FROM run_label n WHERE n.id = r.id AND n.attempt = r.attempt AND n.key = %s) = %s`
 )
+
+// isLast has the primary key say that there is no later attempt.
+const isLast = `NOT EXISTS (SELECT 1 FROM analysis_run n WHERE n.id = r.id AND n.attempt > r.attempt)`
 
 // ofAction has the expression and the condition of the index analysis_run_action, verbatim.
 const ofAction = `json_extract(report, '$.action_id') IS NOT NULL AND json_extract(report, '$.action_id') = %s`
@@ -87,6 +90,9 @@ func (c *Catalog) listing(ctx context.Context, filter catalog.Filter) (string, [
 	where.Runs(filter)
 	if filter.ActionID != "" {
 		where.Add(ofAction, filter.ActionID)
+	}
+	if filter.Last {
+		where.Add(isLast)
 	}
 	if err := c.addLabels(ctx, where, filter.Labels); err != nil {
 		return "", nil, err

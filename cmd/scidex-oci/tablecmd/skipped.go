@@ -1,0 +1,63 @@
+package tablecmd
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+)
+
+// count counts runs, and keeps the first, which is the one created last.
+type count struct {
+	n     int
+	first catalog.Key
+	err   error // of the first
+}
+
+func (c *count) add(key catalog.Key, err error) {
+	if c.n++; c.n == 1 {
+		c.first, c.err = key, err
+	}
+}
+
+// skipped are the runs that the table does not have as they are.
+type skipped struct{ missing, removed, partial, unreadable, damaged count }
+
+// say prints a line for each cause but damage, which is the error of the command.
+func (s *skipped) say(w io.Writer, path string, of int) {
+	for _, line := range []struct {
+		count
+		what string
+	}{
+		{s.missing, fmt.Sprintf("without an output %q", path)},
+		{s.removed, "whose outputs were removed by retention"},
+		{s.unreadable, fmt.Sprintf("whose output %q cannot be read", path)},
+		{s.partial, fmt.Sprintf("whose output %q is partial, and is in the table as far as it goes", path)},
+	} {
+		if line.n > 0 {
+			fmt.Fprintf(w, "scidex-oci: table: %s\n", screen.Escape(fmt.Sprintf("%d of %s %s%s", line.n, screen.Count(of, "run"), line.what, line.named())))
+		}
+	}
+}
+
+// named is the first run, and what is wrong there.
+func (c *count) named() string {
+	text := fmt.Sprintf(", such as %q", c.first)
+	if c.n == 1 {
+		text = fmt.Sprintf(": %q", c.first)
+	}
+	if c.err != nil {
+		text += ": " + c.err.Error()
+	}
+	return text
+}
+
+// failure is the error of outputs whose contents the blob store has not.
+func (s *skipped) failure() error {
+	if s.damaged.n == 0 {
+		return nil
+	}
+	return fmt.Errorf("table: the table lacks %s whose content is damaged or missing in the blob store%s; \"scidex-oci catalog check\" lists all such contents",
+		screen.Count(s.damaged.n, "run"), s.damaged.named())
+}
