@@ -54,7 +54,9 @@ func (o *tableOptions) filterAt(now time.Time) (catalog.Filter, error) {
 }
 
 // target is where a table is written to.
-type target struct{ put func(func(io.Writer) error) error }
+type target struct {
+	put func(func(io.Writer) error) error
+}
 
 // target settles the format, and refuses an existing file before anything is read.
 func (o *tableOptions) target(p *command.Program) (target, error) {
