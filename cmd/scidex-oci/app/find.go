@@ -26,7 +26,7 @@ func newOutputsFindCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "find",
 		Usage:     "find outputs of any run, those of the newest first",
-		UsageText: "scidex-oci outputs find GLOB|SHA256 [--since TIME] [--limit N] [--json]",
+		UsageText: "scidex-oci outputs find GLOB|SHA256 [--label K=V]... [--state S]... [--since TIME] [--limit N] [--json]",
 		ArgsUsage: "GLOB|SHA256",
 		Description: `GLOB matches whole paths, as --output of run does: ** stands for any number of directories, and "dir/" for
 everything below dir. Eight hexadecimal digits or more are the beginning of a digest; write ./deadbeef for a file
@@ -40,14 +40,18 @@ of such a name.`,
 
 // findOptions are the options of outputs find.
 type findOptions struct {
-	since options.Moment
-	limit int
-	json  bool
+	since  options.Moment
+	states []string
+	labels map[string]string
+	limit  int
+	json   bool
 }
 
 func (o *findOptions) flags() []cli.Flag {
 	return options.List(
 		options.Time(&o.since, "since", "of runs created at or after `TIME`: RFC 3339, a date, or how long ago, as 7d or 12h"),
+		options.Words(&o.states, "state", "of runs in this `STATE`; repeatable", options.States()),
+		options.Pairs(&o.labels, "label", "of runs with this label `K=V`; repeatable, all must match"),
 		options.Number(&o.limit, "limit", "at most `N` outputs, 0 for all (default: 0)", 0, "a number of outputs, 0 for all"),
 		options.Bool(&o.json, "json", "one JSON object a line"),
 	)
@@ -82,7 +86,10 @@ func runOutputsFind(ctx context.Context, w io.Writer, st *stores.Stores, o findO
 var digestPrefix = pattern(`^[0-9a-fA-F]{8,64}$`)
 
 func searchOf(o findOptions, what string, now time.Time) (s search, err error) {
-	s.limit, s.asJSON = o.limit, o.json
+	s.limit, s.asJSON, s.query.Labels = o.limit, o.json, o.labels
+	for _, state := range o.states {
+		s.query.States = append(s.query.States, catalog.State(state))
+	}
 	if s.query.Since, err = o.since.At(now); err != nil {
 		return s, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -73,35 +72,6 @@ func newOutputsCatCommand(p *command.Program) *cli.Command {
 			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsCat(c.Context, p, st, given[0], given[1]) })
 		},
 	}
-}
-
-func newOutputsExportCommand(p *command.Program) *cli.Command {
-	o := &outputsExportOptions{}
-	return &cli.Command{
-		Name:      "export",
-		Usage:     "write the outputs of a run and scidex-result.json into a directory",
-		UsageText: "scidex-oci outputs export ID DIR [--overwrite]",
-		ArgsUsage: "ID DIR",
-		Flags:     o.flags(),
-		Action: func(c *cli.Context) error {
-			given, err := command.Args(c, 2, 2)
-			if err != nil {
-				return err
-			}
-			return p.WithStores(c, func(st *stores.Stores) error { return runOutputsExport(c.Context, p, st, *o, given[0], given[1]) })
-		},
-	}
-}
-
-// outputsExportOptions are the options of outputs export.
-type outputsExportOptions struct {
-	overwrite bool
-}
-
-func (o *outputsExportOptions) flags() []cli.Flag {
-	return options.List(
-		options.Bool(&o.overwrite, "overwrite", "write into a directory that is not empty"),
-	)
 }
 
 // rowsAligned is how many rows of outputs ls are aligned together: they are held in memory until then.
@@ -185,23 +155,4 @@ func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path str
 		return outputs.Entry{}, fmt.Errorf("%q of run %q is no output: it was rejected as %s", path, key, found.Rejected)
 	}
 	return *found, nil
-}
-
-func runOutputsExport(ctx context.Context, p *command.Program, st *stores.Stores, o outputsExportOptions, name, dir string) error {
-	run, err := st.Find(ctx, name)
-	if err != nil {
-		return err
-	}
-	if !run.State.Final() {
-		return fmt.Errorf("run %q is %s; its outputs are here when it has ended", run.Key, run.State)
-	}
-	here, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	if err := deliver.Export(ctx, st.Host, run, options.Absolute(here, dir), o.overwrite); err != nil {
-		return err
-	}
-	p.Tell("wrote %s and the result to %s", screen.Count(int(run.OutputsTotal), "output"), dir)
-	return nil
 }

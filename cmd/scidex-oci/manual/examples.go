@@ -16,6 +16,7 @@ func Examples() map[string][]Example {
 		"batch": {
 			{"scidex-oci batch --script fit.py --data measurements lines.jsonl", `runs fit.py once for each line, such as {"args": ["--alpha", "3"]}`},
 			{"scidex-oci batch --jobs 4 --resume lines.jsonl", `goes on with a batch whose lines have an "id", four runs at once`},
+			{"scidex-oci batch --label sweep=s1 --sweep seed=0..199 --sweep lr=0.1,0.01 --script fit.py", "runs fit.py --seed 0 --lr 0.1 and the 399 other combinations"},
 		},
 		"serve": {
 			{"scidex-oci serve --stdio --memory 1GiB", "runs what its caller asks for by JSON-RPC, with another default for the memory limit; see docs/serve.md"},
@@ -71,10 +72,18 @@ func Examples() map[string][]Example {
 		"outputs cat": {
 			{"scidex-oci outputs cat @last sum.csv", "prints one output"},
 		},
-		"outputs export": {{"scidex-oci outputs export @last results", "copies all outputs and scidex-result.json to the directory results"}},
+		"outputs export": {
+			{"scidex-oci outputs export @last results", "copies all outputs and scidex-result.json to the directory results"},
+			{"scidex-oci outputs export --label sweep=s1 results", "does so for each run with a label, to results/ID; repeat it to go on where it was ended"},
+		},
 		"outputs find": {
 			{"scidex-oci outputs find '**/*.csv' --since 7d", "finds the CSV files of the runs of the last week"},
 			{"scidex-oci outputs find 9f86d081884c7d65", "finds a file by the beginning of its SHA-256"},
+			{"scidex-oci outputs find --label sweep=s1 --state failed '*.log'", "finds the logs that the failed runs of a sweep wrote"},
+		},
+		"table": {
+			{"scidex-oci table --label sweep=s1 metrics.json", "prints the metrics of all complete runs of a sweep with their parameters, as CSV"},
+			{"scidex-oci table --label sweep=s1 -o sweep.parquet history.csv", "joins a table of each run, for pandas.read_parquet"},
 		},
 		"report": {
 			{"scidex-oci report @last -o report.html", "writes a page about the newest run"},
