@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -25,6 +26,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 const batchExitCodes = `Exit codes of batch:
@@ -39,7 +41,7 @@ func New(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "batch",
 		Usage:     "run many analyses, a line of JSON each",
-		UsageText: "scidex-oci batch [flags of run] [--jobs N] [--resume] FILE|-",
+		UsageText: "scidex-oci batch [flags of run] [--jobs N] [--resume] FILE|-\nscidex-oci batch --sweep NAME=VALUES... [flags of run] -- COMMAND [ARG...]",
 		ArgsUsage: "FILE, or - for standard input",
 		Description: `Each line of FILE is one JSON object: a manifest like that of run --file. The flags of this command are its
 defaults. Blank lines are skipped; relative paths are relative to the file. A file is checked whole before the
@@ -59,6 +61,17 @@ what runs comes to its end.
 result is printed and counts for the exit code. A run that ended in an error, was canceled or lost is run again as the
 next attempt; of one whose post-process command has failed that command alone is called again. A line whose request is
 not the recorded one is refused, with what has changed, unless that is its labels.
+
+--sweep makes the lines in place of FILE: one for each combination of the values, which change the faster the later they
+are given. NAME=VALUES is a list, lr=0.1,0.01, or a range of integers, seed=0..199 or n=0..100..10. Each line has its values
+as arguments behind those of the command or script, --seed 0 --lr 0.1, and as labels, and the name of the sweep as the
+label "sweep": that of --label sweep=NAME, else one is made. Its id is made of these. So a sweep with a name goes on with
+--resume, also with more values, and scidex-oci table --label sweep=NAME joins its outputs. It has at most 1000000 lines.
+
+--export DIR writes the outputs of each run to DIR/ID and scidex-result.json after them, when it is committed, whatever the
+state; a line with an "export" of its own has them there alone. A run that DIR/ID has whole is not written again, and with
+--resume what is complete and not there is written. A failed export is an error of the line; the catalog keeps its run as
+it ended.
 
 ` + batchExitCodes,
 		Flags:  o.flags(p.Options),
@@ -83,16 +96,13 @@ type session struct {
 	junit     *junitReport // nil: none
 	to        events.Target
 	events    *events.Writer // nil: none
+	failures  failures
 	named     plan.Named
 	apart     bool // no two lines overlap
 	idle      int  // see batch.Batch
 }
 
 func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
-	given, err := command.Args(c, 1, 1)
-	if err != nil {
-		return err
-	}
 	if err := cmp.Or(p.Load(c), runflags.Refuse(c.Command.Flags, "a batch", notOfBatch), o.settle()); err != nil {
 		return err
 	}
@@ -104,7 +114,7 @@ func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
 	if b.request, err = k.Options(); err != nil {
 		return err
 	}
-	if b.lines, err = runflags.OpenLines(k, given[0]); err != nil {
+	if b.lines, err = o.open(c, k); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.lines.Close()) }()
@@ -253,11 +263,21 @@ func (b *session) closeEvents() {
 func (b *session) check(line batch.Line) error {
 	switch {
 	case !b.options.resume:
-		return b.named.Check(line.Analysis)
+		return cmp.Or(b.named.Check(line.Analysis), b.checkExport(line))
 	case line.Analysis.ID == "":
 		return batch.ErrNoID
 	}
 	return nil
+}
+
+// checkExport refuses a line whose directory below that of --export is in use, before anything runs.
+func (b *session) checkExport(line batch.Line) error {
+	if b.options.export == "" || line.Analysis.Export != "" {
+		return nil
+	}
+	named := b.named
+	named.Overwrite = named.Overwrite || line.Analysis.ID == "" // an id that will be made is new there
+	return named.Check(spec.Analysis{Export: filepath.Join(b.options.export, line.Analysis.ID)})
 }
 
 // ended prints the result of a line.
@@ -265,6 +285,7 @@ func (b *session) ended(line batch.Line, o batch.Outcome) {
 	b.report.Print(line.Number, o.Result, o.Passed)
 	b.addJUnit(line, o)
 	b.annotate(line, o)
+	b.failures.add(line, o)
 	b.progress.End(line.Number, func(c *screen.Counts) {
 		switch batch.ExitCode(o.Result) {
 		case 0:
@@ -282,6 +303,7 @@ func (b *session) ended(line batch.Line, o batch.Outcome) {
 
 // close prints the summary, and returns the error or exit code of the batch.
 func (b *session) close(s batch.Summary, total int) error {
+	b.nameFailures()
 	b.say(b.summary(s, total))
 	if err := errors.Join(s.Err, b.closeJUnit(s), b.report.Err()); err != nil {
 		return err

@@ -3,6 +3,7 @@ package batchcmd
 import (
 	"cmp"
 	"flag"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -34,7 +35,8 @@ func TestBatchOptions(t *testing.T) {
 		{given: map[string]string{"detach": "false"}},
 		{given: map[string]string{"again": "a"}, words: "--resume"},
 		{given: map[string]string{"file": "a"}, words: "argument"},
-		{given: map[string]string{"export": "a"}, words: "each line"},
+		{given: map[string]string{"export": "/a"}, want: batchOptions{export: "/a"}},
+		{given: map[string]string{"sweep": "seed=1..0"}, words: `--sweep "seed=1..0": the range does not get from 1 to 0`},
 	} {
 		p := &command.Program{Env: inDirectory(t.TempDir()), Options: &options.Global{}}
 		o := &batchOptions{run: runflags.NewOptions(p)}
@@ -43,7 +45,7 @@ func TestBatchOptions(t *testing.T) {
 		err := cmp.Or(p.Options.Load(p.Env, options.Of(flags)), runflags.Refuse(flags, "a batch", notOfBatch), o.settle())
 		got := *o
 		got.run, got.failFast = nil, false
-		if test.words == "" && (err != nil || got != test.want) {
+		if test.words == "" && (err != nil || !reflect.DeepEqual(got, test.want)) {
 			t.Errorf("%v: %+v, %v", test.given, got, err)
 		}
 		if test.words != "" && (err == nil || !strings.Contains(err.Error(), test.words)) {

@@ -1,12 +1,15 @@
 package batchcmd
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -19,7 +22,20 @@ func (b *session) work() batch.Work {
 	if b.options.resume {
 		w = batch.Resuming{Work: w, Past: batch.PastRuns{Runs: runs, Catalog: b.stores.Catalog}}
 	}
+	if b.options.export != "" {
+		w = batch.Exporting{Work: w, Export: b.export}
+	}
 	return w
+}
+
+// export writes the outputs of a run to the directory of its id.
+func (b *session) export(ctx context.Context, key catalog.Key) error {
+	run, err := b.stores.Catalog.Get(ctx, key)
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	_, err = deliver.ExportBelow(ctx, b.stores.Host, run, b.options.export, b.request.Overwrite)
+	return err
 }
 
 // openTemplates lets lines be forked from templates; the function it returns ends these.

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch/sweep"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -22,8 +23,9 @@ import (
 type Lines struct {
 	Name   string // for messages
 	from   io.Reader
-	File   *os.File // nil where the lines can be read once only
-	dir    string   // relative paths start here
+	File   *os.File // nil where the lines can be read once only, or are those of a sweep
+	sweep  *sweep.Sweep
+	dir    string // relative paths start here
 	parser Parser
 	Under  spec.Analysis // the defaults of all lines, from the flags
 	Close  func() error
@@ -61,6 +63,9 @@ func (l *Lines) Caller() request.Caller { return l.parser.Caller() }
 
 // Source reads the lines, those of a file from its start. Sources of a file are independent.
 func (l *Lines) Source() batch.Source {
+	if l.sweep != nil {
+		return &sweepSource{lines: l}
+	}
 	from := l.from
 	if l.File != nil {
 		from = io.NewSectionReader(l.File, 0, math.MaxInt64)
@@ -170,7 +175,10 @@ func (l *Lines) Gather(check func(spec.Analysis) error, bad func(batch.Line)) (g
 // Survey reads all lines of a file before the first is run, and calls bad for each bad line. If lines can be read only once,
 // it knows only the defaults.
 func (l *Lines) Survey(check func(batch.Line) error, bad func(batch.Line)) (batch.Survey, error) {
-	if l.File == nil {
+	switch {
+	case l.sweep != nil:
+		return l.surveySweep(check, bad)
+	case l.File == nil:
 		a := l.Under.WithDefaults()
 		return batch.Survey{Lines: -1, Memory: int64(a.Memory), CPUs: a.CPUs}, nil
 	}

@@ -1,0 +1,94 @@
+package batchcmd
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+)
+
+// failuresNamed is how many lines that are not complete the end of a batch names.
+const failuresNamed = 5
+
+// failures are the lines that are not complete.
+type failures struct {
+	mu     sync.Mutex
+	number int
+	first  []failure
+	states map[catalog.State]bool // of runs
+	since  time.Time              // when the first run was created
+}
+
+type failure struct {
+	name   string
+	result result.Result
+}
+
+func (f *failures) add(line batch.Line, o batch.Outcome) {
+	if o.Result.State == catalog.Complete {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.number++; len(f.first) < failuresNamed {
+		f.first = append(f.first, failure{line.Name(), o.Result})
+	}
+	if o.Result.Attempt == 0 {
+		return // it did not become a run
+	}
+	if f.states == nil {
+		f.states = map[catalog.State]bool{}
+	}
+	f.states[o.Result.State] = true
+	if created := o.Result.CreatedAt; created != nil && (f.since.IsZero() || created.Before(f.since)) {
+		f.since = *created
+	}
+}
+
+// nameFailures says which lines were the first that are not complete, why, and how to see all.
+func (b *session) nameFailures() {
+	f := &b.failures
+	if f.number == 0 {
+		return
+	}
+	b.say(f.title())
+	for _, one := range f.first {
+		b.say(fmt.Sprintf("  %s: %s (%s): %s", one.name, one.result.State, one.result.Reason, one.result.Explanation()))
+	}
+	if more := b.listing(); more != "" && f.number > len(f.first) {
+		b.say("  all of them: " + more)
+	}
+}
+
+// title is the line before them.
+func (f *failures) title() string {
+	if f.number > len(f.first) {
+		return fmt.Sprintf("batch: %d lines are not complete, the first of them:", f.number)
+	}
+	return "batch: not complete:"
+}
+
+// listing is the command that lists the runs that are not complete.
+func (b *session) listing() string {
+	f := &b.failures
+	if len(f.states) == 0 {
+		return ""
+	}
+	line := b.program.CallLine() + " ls"
+	for _, state := range slices.Sorted(maps.Keys(f.states)) {
+		line += " --state " + string(state)
+	}
+	if name := b.lines.SweepName(); name != "" {
+		return line + " --label sweep=" + name
+	}
+	for _, key := range slices.Sorted(maps.Keys(b.lines.Under.Labels)) {
+		line += " --label " + format.ShellQuote(key+"="+b.lines.Under.Labels[key])
+	}
+	return line + " --since " + f.since.UTC().Format(time.RFC3339)
+}

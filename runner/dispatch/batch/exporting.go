@@ -1,0 +1,37 @@
+package batch
+
+import (
+	"context"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+)
+
+// Exporting is a Work that exports what another one has run, or what an earlier batch has. The catalog keeps a run as it ended
+// also where its export fails: with --resume only the export is repeated.
+type Exporting struct {
+	Work
+	// Export writes the outputs of a run, unless they are there already.
+	Export func(ctx context.Context, run catalog.Key) error
+}
+
+// Do exports the line's run, unless the line has an export of its own.
+func (e Exporting) Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
+	o := e.Work.Do(ctx, line, stop)
+	if line.Analysis.Export != "" || o.Err != nil || o.Result.Attempt == 0 || !o.Result.State.Final() {
+		return o
+	}
+	err := e.Export(ctx, catalog.Key{ID: o.Result.ID, Attempt: o.Result.Attempt})
+	if err == nil {
+		return o
+	}
+	if o.Result.State != catalog.Complete {
+		o.Result.Warnings = append(o.Result.Warnings, "the export is not complete: "+result.Sentence(err))
+		return o
+	}
+	o.Passed = false
+	o.Result.State, o.Result.Reason, o.Result.ExitCode = catalog.Error, result.ReasonExport, result.ExitError
+	o.Result.Message = "the run is complete, and its export is not: " + result.Sentence(err)
+	return o
+}
