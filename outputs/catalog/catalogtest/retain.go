@@ -3,6 +3,7 @@ package catalogtest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -98,6 +99,7 @@ func testFindOutputs(t *testing.T, d Driver) {
 	at := func(id string, attempt, minutes int) catalog.Run {
 		run := intent(id, attempt)
 		run.CreatedAt = created().Add(time.Duration(minutes) * time.Minute)
+		run.Labels = map[string]string{"of": id, "attempt": strconv.Itoa(attempt)}
 		return run
 	}
 	old := finish(t, c, at("old", 1, 0), file("b"), file("a"))
@@ -120,6 +122,12 @@ func testFindOutputs(t *testing.T, d Driver) {
 		{"longer than a digest", catalog.OutputQuery{Digest: digest("a") + "0"}, nil},
 		{"of a log", catalog.OutputQuery{Digest: digest("stdout of old")}, nil},
 		{"none", catalog.OutputQuery{Since: created().Add(time.Hour)}, nil},
+		{"label", catalog.OutputQuery{Labels: map[string]string{"of": "new"}}, []string{newest, middle}},
+		{"two labels", catalog.OutputQuery{Labels: map[string]string{"of": "new", "attempt": "1"}}, []string{middle}},
+		{"label and digest", catalog.OutputQuery{Labels: map[string]string{"of": "old"}, Digest: digest("a")}, []string{a}},
+		{"label that nothing has", catalog.OutputQuery{Labels: map[string]string{"of": "\xff"}}, nil},
+		{"states", catalog.OutputQuery{States: []catalog.State{catalog.Failed, catalog.Lost}}, []string{newest, middle, a, b}},
+		{"another state", catalog.OutputQuery{States: []catalog.State{catalog.Complete}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string

@@ -95,14 +95,14 @@ func CheckName(name string) error {
 	return nil
 }
 
-// ID is the id of a combination: the same whenever the sweep is repeated, also with other values besides. The values are in
-// it to be read; the digest, of all names and values in the order of the names, makes it unique.
+// ID is the id of a combination: the same whenever the sweep is repeated, in any order and with other values besides. The values
+// are in it to be read; the digest makes it unique.
 func ID(name string, parameters []Parameter) string {
+	sorted := slices.SortedFunc(slices.Values(parameters), func(a, b Parameter) int { return strings.Compare(a.Name, b.Name) })
 	read := ""
-	for _, p := range parameters {
+	for _, p := range sorted {
 		read += "-" + p.Name + notOfID().ReplaceAllString(p.Value, "_")
 	}
-	sorted := slices.SortedFunc(slices.Values(parameters), func(a, b Parameter) int { return strings.Compare(a.Name, b.Name) })
 	raw, _ := json.Marshal(sorted) // strings alone
 	sum := sha256.Sum256(raw)
 	digest := "-" + hex.EncodeToString(sum[:6])

@@ -1,0 +1,60 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+func TestExporting(t *testing.T) {
+	full := errors.New("the disk is full")
+	for _, tt := range []struct {
+		name     string
+		line     Line
+		outcome  Outcome
+		fails    bool
+		exported []catalog.Key
+		state    catalog.State
+		warnings int
+	}{
+		{name: "complete", outcome: endedAs(catalog.Complete), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Complete},
+		{name: "of an earlier batch", outcome: Outcome{Result: endedAs(catalog.Complete).Result, Passed: true}, exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Complete},
+		{name: "failed", outcome: endedAs(catalog.Failed), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Failed},
+		{name: "with an export of its own", line: Line{Analysis: spec.Analysis{Export: "/x"}}, outcome: endedAs(catalog.Complete), state: catalog.Complete},
+		{name: "refused", outcome: Outcome{Result: result.Result{State: catalog.Error}}, state: catalog.Error},
+		{name: "not in the catalog", outcome: Outcome{Result: endedAs(catalog.Complete).Result, Err: full}, state: catalog.Complete},
+		{name: "complete, and cannot be written", fails: true, outcome: Outcome{Result: endedAs(catalog.Complete).Result, Passed: true}, exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Error},
+		{name: "failed, and cannot be written", fails: true, outcome: endedAs(catalog.Failed), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Failed, warnings: 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var exported []catalog.Key
+			e := Exporting{
+				Work: workFunc(func(Line, <-chan request.StopSignal) Outcome { return tt.outcome }),
+				Export: func(_ context.Context, run catalog.Key) error {
+					exported = append(exported, run)
+					if tt.fails {
+						return full
+					}
+					return nil
+				},
+			}
+			got := e.Do(t.Context(), tt.line, nil)
+			if !slices.Equal(exported, tt.exported) || got.Result.State != tt.state || len(got.Result.Warnings) != tt.warnings {
+				t.Errorf("exported %v, and the outcome is %+v", exported, got)
+			}
+			if wrong := tt.fails && tt.state == catalog.Error; wrong && (got.Passed || got.Result.Reason != result.ReasonExport || got.Result.ExitCode != 125) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func endedAs(state catalog.State) Outcome {
+	return Outcome{Result: result.Result{ID: "a", Attempt: 2, State: state}}
+}
