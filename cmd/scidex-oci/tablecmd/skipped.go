@@ -36,7 +36,7 @@ func (s *skipped) say(w io.Writer, path string, of int) {
 		{s.partial, fmt.Sprintf("whose output %q is partial, and is in the table as far as it goes", path)},
 	} {
 		if line.n > 0 {
-			fmt.Fprintf(w, "scidex-oci: table: %s\n", screen.Escape(fmt.Sprintf("%d of %s %s%s", line.n, screen.Count(of, "run"), line.what, line.named())))
+			fmt.Fprintf(w, "scidex-oci: table: %s\n", screen.Escape(fmt.Sprintf("%d of %d runs %s%s", line.n, of, line.what, line.named())))
 		}
 	}
 }

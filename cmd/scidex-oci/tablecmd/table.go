@@ -83,7 +83,7 @@ func (j *join) none(p *command.Program) error {
 	if err := j.skipped.failure(); err != nil {
 		return err
 	}
-	why := fmt.Sprintf("none of %s has a row in its output %q", screen.Count(j.found, "run"), j.path)
+	why := fmt.Sprintf("no row; %s found, and no output %q has one", screen.Count(j.found, "run"), j.path)
 	if j.found == 0 {
 		why = "no run matches; scidex-oci ls shows which there are, and --state takes others than complete ones"
 	}
