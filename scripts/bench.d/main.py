@@ -17,10 +17,11 @@ import growth
 import harvest
 import memory
 import start
+import table
 import warm
 from measure import Failed, Samples, markdown, peer_name, report, say, take
 
-LINES = {"start": start.START, "run": start.RUN, "batch": start.BATCH, "warm": warm.WARM, "forked": forked.FORKED, "engine": engine.LINE, "harvest": harvest.LINE, "memory": memory.LINE, "growth": growth.LINE}
+LINES = {"start": start.START, "run": start.RUN, "batch": start.BATCH, "warm": warm.WARM, "forked": forked.FORKED, "engine": engine.LINE, "harvest": harvest.LINE, "memory": memory.LINE, "table": table.LINE, "growth": growth.LINE}
 VERSIONS = (("runc", "--version"), ("crun", "--version"), ("podman", "--version"), ("bwrap", "--version"), ("restic", "version"))
 
 
