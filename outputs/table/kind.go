@@ -41,8 +41,9 @@ func (k Kind) Type() Type {
 		return Integer
 	case Float, Int | Float:
 		return Real
+	default:
+		return String
 	}
-	return String
 }
 
 // Cell is a value as it was written.

@@ -80,10 +80,12 @@ func TestJoin(t *testing.T) {
 			"a,1,complete,007,0.1,,0.5,1,=1+1,True,,\n" +
 			"a,1,complete,007,0.1,,,9007199254740993,\"x\ny\",false,,\n" +
 			"b,1,complete,,1,-x,1,,,,[1],<&>\n"},
-		{"json", jsonOf,
+		{
+			"json", jsonOf,
 			`{"id":"a","attempt":1,"state":"complete","label.loss":"007","lr":0.1,"of":null,"loss":0.5,"n":1,"note":"=1+1","ok":true,"z":null,"output.id":null}` + "\n" +
 				`{"id":"a","attempt":1,"state":"complete","label.loss":"007","lr":0.1,"of":null,"loss":null,"n":9007199254740993,"note":"x\ny","ok":false,"z":null,"output.id":null}` + "\n" +
-				`{"id":"b","attempt":1,"state":"complete","label.loss":null,"lr":1,"of":"-x","loss":1,"n":null,"note":null,"ok":null,"z":"[1]","output.id":"<&>"}` + "\n"},
+				`{"id":"b","attempt":1,"state":"complete","label.loss":null,"lr":1,"of":"-x","loss":1,"n":null,"note":null,"ok":null,"z":"[1]","output.id":"<&>"}` + "\n",
+		},
 	} {
 		if got := joined(t, tt.writer, all...); got != tt.want {
 			t.Errorf("%s:\n%s\nwant:\n%s", tt.name, got, tt.want)
@@ -106,8 +108,10 @@ func TestJSONNumbers(t *testing.T) {
 // Each column has a name of its own, whatever names the analyses choose.
 func TestNames(t *testing.T) {
 	s := survey(t, given{run("a", "id", "1", "x", "2", "label.x", "3", "state", "4"), "m.csv", "x,label.x,id,output.id,attempt,label.label.x\n1,2,3,4,5,6\n"})
-	want := []string{"id", "attempt", "state", "label.id", "label.label.label.x", "label.state", "label.label.label.label.x",
-		"x", "label.x", "output.output.id", "output.id", "output.attempt", "label.label.x"}
+	want := []string{
+		"id", "attempt", "state", "label.id", "label.label.label.x", "label.state", "label.label.label.label.x",
+		"x", "label.x", "output.output.id", "output.id", "output.attempt", "label.label.x",
+	}
 	if got := s.Layout().Names(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

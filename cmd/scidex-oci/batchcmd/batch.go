@@ -20,7 +20,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
-	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -167,37 +166,6 @@ func (b *session) run(ctx context.Context) (err error) {
 	return b.close(b.perform(ctx, b.source()), survey.Lines)
 }
 
-// fit lowers the number of jobs to the limits of this process and its user, and reports that.
-func (b *session) fit(survey batch.Survey) error {
-	asked := min(b.options.jobs, max(survey.Lines, 1)) // there is no more to do at once
-	demand := room.Demand{Lines: 1, Inputs: int64(survey.Inputs)}
-	fits, short, err := capacity.Fit(asked, demand)
-	if b.overlap() && fits < survey.Lines && err == nil {
-		fits, short, err = b.fitOverlapping(asked, demand)
-	}
-	switch {
-	case err != nil:
-		return err
-	case fits == 0:
-		return fmt.Errorf("batch: there is no room for even one job: %s", short)
-	case fits < asked:
-		b.say(fmt.Sprintf("%s in place of %d: there is no room for more: %s", screen.Count(fits, "job"), b.options.jobs, short))
-		b.options.jobs = fits
-	}
-	return nil
-}
-
-// fitOverlapping has lines overlap where there is room for that.
-func (b *session) fitOverlapping(asked int, demand room.Demand) (fits int, short string, err error) {
-	apart := demand
-	demand.Lines = batch.Overlapping
-	if fits, short, err = capacity.Fit(asked, demand); fits > 0 || err != nil {
-		return fits, short, err
-	}
-	b.apart = true
-	return capacity.Fit(asked, apart)
-}
-
 // open opens catalog and blob store, and settles what killed launchers left, where lines are judged by it.
 func (b *session) open(ctx context.Context) (err error) {
 	if b.stores, err = b.program.OpenStores(ctx, b.screen); err != nil {
@@ -234,12 +202,6 @@ func (b *session) perform(ctx context.Context, source batch.Source) batch.Summar
 		Abandon: func(s request.StopSignal) { os.Exit(s.ExitCode) },
 	}
 	return all.Run(ctx, source, signals)
-}
-
-// overlap reports whether a line may start while the outputs of another are harvested and committed: not where the outcome
-// of that one decides whether it may, nor with a post-process command, nor where there is no room for both.
-func (b *session) overlap() bool {
-	return !b.apart && b.options.maxFailures == 0 && b.options.retries == 0 && b.request.Hook == nil
 }
 
 // say prints a line on standard error.

@@ -17,7 +17,7 @@ const (
 
 // Writer writes a table. All columns are optional, in the order of the table.
 type Writer struct {
-	to      *parquet.Writer
+	to      *parquet.GenericWriter[any]
 	columns []table.Column
 	row     parquet.Row
 	bytes   int // of texts in the group
@@ -28,7 +28,7 @@ type Writer struct {
 func New(to io.Writer, l table.Layout) *Writer {
 	schema := parquet.NewSchema("table", ordered{columns: l.Columns})
 	return &Writer{
-		to:      parquet.NewWriter(to, schema, parquet.Compression(&parquet.Snappy), parquet.PageBufferSize(64<<10)),
+		to:      parquet.NewGenericWriter[any](to, schema, parquet.Compression(&parquet.Snappy), parquet.PageBufferSize(64<<10)),
 		columns: l.Columns, row: make(parquet.Row, len(l.Columns)),
 	}
 }

@@ -44,6 +44,7 @@ func node(t table.Type) parquet.Node {
 		return parquet.Leaf(parquet.Int64Type)
 	case table.Real:
 		return parquet.Leaf(parquet.DoubleType)
+	default:
+		return parquet.String()
 	}
-	return parquet.String()
 }

@@ -126,8 +126,16 @@ func TestID(t *testing.T) {
 	form := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 	seen := map[string]bool{}
 	for _, p := range [][]Parameter{
-		{{"a", "b"}}, {{"a", "b/"}}, {{"a", "b?"}}, {{"ab", ""}}, {{"a", "-b"}}, {{"a", "é"}}, {{"a", long}}, {{"a", long[1:]}},
-		{{"a", "1"}, {"b", "2"}}, {{"a", "2"}, {"b", "1"}},
+		{{"a", "b"}},
+		{{"a", "b/"}},
+		{{"a", "b?"}},
+		{{"ab", ""}},
+		{{"a", "-b"}},
+		{{"a", "é"}},
+		{{"a", long}},
+		{{"a", long[1:]}},
+		{{"a", "1"}, {"b", "2"}},
+		{{"a", "2"}, {"b", "1"}},
 	} {
 		for _, name := range []string{"s", strings.Repeat("s", 63)} {
 			id := ID(name, p)

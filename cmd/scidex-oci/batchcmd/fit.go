@@ -1,0 +1,47 @@
+package batchcmd
+
+import (
+	"fmt"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/host/room"
+)
+
+// fit lowers the number of jobs to the limits of this process and its user, and reports that.
+func (b *session) fit(survey batch.Survey) error {
+	asked := min(b.options.jobs, max(survey.Lines, 1)) // there is no more to do at once
+	demand := room.Demand{Lines: 1, Inputs: int64(survey.Inputs)}
+	fits, short, err := capacity.Fit(asked, demand)
+	if b.overlap() && fits < survey.Lines && err == nil {
+		fits, short, err = b.fitOverlapping(asked, demand)
+	}
+	switch {
+	case err != nil:
+		return err
+	case fits == 0:
+		return fmt.Errorf("batch: there is no room for even one job: %s", short)
+	case fits < asked:
+		b.say(fmt.Sprintf("%s in place of %d: there is no room for more: %s", screen.Count(fits, "job"), b.options.jobs, short))
+		b.options.jobs = fits
+	}
+	return nil
+}
+
+// fitOverlapping has lines overlap where there is room for that.
+func (b *session) fitOverlapping(asked int, demand room.Demand) (fits int, short string, err error) {
+	apart := demand
+	demand.Lines = batch.Overlapping
+	if fits, short, err = capacity.Fit(asked, demand); fits > 0 || err != nil {
+		return fits, short, err
+	}
+	b.apart = true
+	return capacity.Fit(asked, apart)
+}
+
+// overlap reports whether a line may start while the outputs of another are harvested and committed: not where the outcome
+// of that one decides whether it may, nor with a post-process command, nor where there is no room for both.
+func (b *session) overlap() bool {
+	return !b.apart && b.options.maxFailures == 0 && b.options.retries == 0 && b.request.Hook == nil
+}
