@@ -181,3 +181,11 @@ func TestFormulas(t *testing.T) {
 		t.Errorf("%v, %d texts have an apostrophe", err, w.Guarded())
 	}
 }
+
+// A row has nothing of the one before it.
+func TestRowsApart(t *testing.T) {
+	got := joined(t, exactOf, given{run("a"), "m.jsonl", "{\"x\":1}\n{\"y\":2}\n{}\n"})
+	if want := "id,attempt,state,x,y\na,1,complete,1,\na,1,complete,,2\na,1,complete,,\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

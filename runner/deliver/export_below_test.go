@@ -129,7 +129,7 @@ func TestExportBelow(t *testing.T) {
 		}, wrote: true, want: whole},
 		{name: "there already", before: export, want: whole},
 		{name: "of a killed export", before: after(write(unfinished+"run/a.txt", "cont"), write(unfinished+"run/x/y", "")), wrote: true, want: whole},
-		{name: "of somebody else", before: write("run/notes", ""), refused: "has not run \"run@1\" whole; move it away, or use --overwrite", want: []string{"run/notes"}},
+		{name: "with another file", before: write("run/notes", ""), refused: "has not run \"run@1\" whole; move it away, or use --overwrite", want: []string{"run/notes"}},
 		{name: "overwritten", before: write("run/a.txt", "mine"), overwrite: true, wrote: true, want: whole},
 		{name: "of another attempt", before: after(export, write("run/scidex-result.json", `{"id":"run","attempt":2}`)), refused: "has not run", want: whole},
 		{name: "with a file changed since", before: after(export, write("run/dir/b.txt", "x")), refused: "has not run", want: whole},

@@ -162,6 +162,7 @@ func testList(t *testing.T, d Driver) {
 		{"reason", catalog.Filter{Reasons: []string{"timeout", "signal"}}, "b@1"},
 		{"label", catalog.Filter{Labels: map[string]string{"p": "x"}}, "a@2 a@1"},
 		{"two labels", catalog.Filter{Labels: map[string]string{"p": "x", "q": "1"}}, "a@1"},
+		{"label that nothing can have", catalog.Filter{Labels: map[string]string{"p": "\xff"}}, ""},
 		{"label of another key", catalog.Filter{Labels: map[string]string{"q": "x"}}, ""},
 		{"last attempts", catalog.Filter{Last: true}, "a@2 c@1 b@1"},
 		{"last attempts of a state", catalog.Filter{Last: true, States: []catalog.State{catalog.Failed}}, "b@1"},

@@ -34,12 +34,14 @@ func (w *Where) Bind(arg any) string {
 
 // Add adds a term; each %s of it is one of args.
 func (w *Where) Add(term string, args ...any) {
-	parameters := make([]any, len(args))
-	for i, arg := range args {
+	for _, arg := range args { // before any is bound: a query has no argument that it does not use
 		if s, ok := arg.(string); ok && !w.Holds(s) {
 			w.terms = append(w.terms, "1 = 0")
 			return
 		}
+	}
+	parameters := make([]any, len(args))
+	for i, arg := range args {
 		parameters[i] = w.Bind(arg)
 	}
 	w.terms = append(w.terms, fmt.Sprintf(term, parameters...))
