@@ -19,7 +19,7 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
-	for _, heavy := range []string{"net/http", "crypto/tls", "github.com/klauspost/compress/zstd"} {
+	for _, heavy := range []string{"net/http", "crypto/tls", "html/template", "github.com/klauspost/compress/zstd"} {
 		if slices.Contains(core, heavy) {
 			t.Errorf("scidex-oci has %s", heavy)
 		}

@@ -74,7 +74,7 @@ func commands(p *command.Program) []*cli.Command {
 		slurmcmd.New(p), newSpecCommand(p), newListCommand(p), newStatsCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
 		newOutputsCommand(p),
 		command.NetEntry("table", "join one output of many runs into one table with their labels"),
-		newReportCommand(p),
+		command.NetEntry("report", "write a page about a run that has ended: one HTML file for people"),
 		command.NetEntry("ui", "show runs in a browser on this host, and what goes on"),
 		newCrateCommand(p), newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p), newPinCommand(p), newUnpinCommand(p),
 		command.NetEntry("image", "pull, import, list and remove images of root filesystems"),

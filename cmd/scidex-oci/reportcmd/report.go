@@ -1,4 +1,5 @@
-package app
+// Package reportcmd has the command report, a page about a run for people.
+package reportcmd
 
 import (
 	"context"
@@ -16,7 +17,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-func newReportCommand(p *command.Program) *cli.Command {
+// New makes the command report.
+func New(p *command.Program) *cli.Command {
 	o := &reportOptions{}
 	return &cli.Command{
 		Name:      "report",
