@@ -11,6 +11,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
@@ -34,6 +35,7 @@ type figure struct {
 	Source        template.URL // data:, of examined contents; empty if the image is not shown
 	Width, Height int          // pixels; 0 for SVG
 	Why           string       // it is not shown
+	Also          []string     // other files of the same figure
 }
 
 // Alt is the alternative text; the content of the image is unknown.
@@ -50,6 +52,35 @@ type gallery struct {
 	bytes, pixels int64
 }
 
+// of shows one of the files of a figure: a drawing, which is sharp at any size, or else the first that can be shown.
+func (g *gallery) of(files []result.Output) figure {
+	slices.SortStableFunc(files, func(a, b result.Output) int { return rank(a) - rank(b) })
+	var first figure
+	for i, o := range files {
+		f := g.figure(o)
+		if i == 0 {
+			first = f
+		}
+		if f.Source != "" {
+			first = f
+			break
+		}
+	}
+	for _, o := range files {
+		if o.Path != first.Path {
+			first.Also = append(first.Also, o.Path)
+		}
+	}
+	return first
+}
+
+func rank(o result.Output) int {
+	if o.MediaType == "image/svg+xml" {
+		return 0
+	}
+	return 1
+}
+
 func (g *gallery) figure(o result.Output) figure {
 	shown := figure{Path: o.Path, Size: format.Size(o.Size)}
 	if o.Size > figureMax {
@@ -61,17 +92,22 @@ func (g *gallery) figure(o result.Output) figure {
 		shown.Why = unread(err)
 		return shown
 	}
+	g.embed(&shown, content)
+	return shown
+}
+
+// embed examines the contents of an image and gives it its source, or the reason why it has none.
+func (g *gallery) embed(f *figure, content []byte) {
 	media, width, height, err := examine(content)
 	if err == nil {
 		err = g.admit(len(content), width, height)
 	}
 	if err != nil {
-		shown.Why = "Not shown: " + err.Error() + "."
-		return shown
+		f.Why = "Not shown: " + err.Error() + "."
+		return
 	}
-	shown.Width, shown.Height = width, height
-	shown.Source = template.URL("data:" + media + ";base64," + base64.StdEncoding.EncodeToString(content)) //nolint:gosec // two words of ours and an alphabet without meaning
-	return shown
+	f.Width, f.Height = width, height
+	f.Source = template.URL("data:" + media + ";base64," + base64.StdEncoding.EncodeToString(content)) //nolint:gosec // two words of ours and an alphabet without meaning
 }
 
 func (g *gallery) admit(bytes, width, height int) error {

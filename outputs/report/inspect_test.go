@@ -20,9 +20,10 @@ import (
 var known = map[string]string{
 	"html": "lang", "head": "", "meta": "charset http-equiv content name", "title": "", "style": "", "body": "",
 	"header": "", "main": "id", "nav": "aria-label", "section": "id aria-labelledby",
-	"h1": "", "h2": "id", "h3": "", "h4": "", "p": "class", "span": "class", "strong": "", "b": "", "i": "", "code": "class", "pre": "",
-	"ul": "class", "ol": "class", "li": "", "dl": "", "dt": "", "dd": "", "div": "class role tabindex aria-label",
-	"table": "", "caption": "", "thead": "", "tbody": "", "tr": "class", "th": "scope class", "td": "class",
+	"h1": "", "h2": "id", "h3": "", "h4": "class", "h5": "class", "p": "class", "span": "class", "strong": "", "b": "", "i": "", "code": "class", "pre": "class",
+	"em": "", "del": "", "sub": "", "sup": "", "blockquote": "", "br": "", "hr": "",
+	"ul": "class", "ol": "class", "li": "", "dl": "", "dt": "", "dd": "", "div": "class id role tabindex aria-label",
+	"table": "", "caption": "", "thead": "", "tbody": "", "tr": "class", "th": "scope class colspan rowspan", "td": "class title colspan rowspan",
 	"a": "href", "figure": "class", "figcaption": "", "img": "src alt width height class loading decoding",
 	"svg": "viewbox role aria-label aria-hidden class preserveaspectratio", "rect": "class x width height",
 	"path": "class d", "text": "x y dy text-anchor",
@@ -103,7 +104,7 @@ func (i *inspector) element(n *html.Node, name string) {
 		if attribute(n, "aria-hidden") != "true" && attribute(n, "aria-label") == "" {
 			i.t.Error("an <svg> says nothing to those who do not see it")
 		}
-	case "h1", "h2", "h3", "h4":
+	case "h1", "h2", "h3", "h4", "h5":
 		level := int(name[1] - '0')
 		if level > i.heading+1 {
 			i.t.Errorf("<%s> %q follows a heading of level %d", name, content(n), i.heading)

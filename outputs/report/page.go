@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -21,6 +20,7 @@ const (
 type page struct {
 	Title, Run, State, Ending, Message string
 	Key                                facts // the most important facts
+	Failure                            *failure
 	Results                            results
 	Request, Around, How               facts
 	Inputs                             []inputRow
@@ -40,6 +40,7 @@ type page struct {
 
 // results are the outputs that can be shown.
 type results struct {
+	Books     []book
 	Figures   []figure
 	Tables    []table
 	Documents []document
@@ -47,7 +48,7 @@ type results struct {
 }
 
 // None reports whether there is nothing to show.
-func (r results) None() bool { return len(r.Figures)+len(r.Tables)+len(r.Documents) == 0 }
+func (r results) None() bool { return len(r.Books)+len(r.Figures)+len(r.Tables)+len(r.Documents) == 0 }
 
 // listing is the start of a list.
 type listing[T any] struct {
@@ -83,7 +84,8 @@ type eventRow struct {
 
 func newPage(r result.Result, blobs Blobs, links Links) page {
 	p := page{
-		Title: title(r), Run: r.Key().String(), State: string(r.State), Ending: ending(r), Message: r.Message, Key: key(r), Results: newResults(r, blobs),
+		Title: title(r), Run: r.Key().String(), State: string(r.State), Ending: ending(r), Message: r.Message, Key: key(r),
+		Failure: newFailure(r, blobs), Results: newResults(r, blobs),
 		Request: request(r), Inputs: inputRows(r.Inputs), Around: surroundings(r), How: how(r), Script: newCode(r.Script, blobs, links.Script()),
 		Evidence: evidence(r), Warnings: r.Warnings, Hints: hints(r), Uses: newUses(r), Curves: newCurves(r), Phases: newPhases(r),
 		Logs: []log{newLog("Standard output", r.Logs.Stdout, blobs, links.Stdout()), newLog("Standard error", r.Logs.Stderr, blobs, links.Stderr())},
@@ -129,49 +131,16 @@ func newResults(r result.Result, blobs Blobs) results {
 	if r.OutputsRemovedAt != nil {
 		return results{Note: "The contents of the outputs were removed by retention, at " + utc(r.OutputsRemovedAt) + ". The list below still has their digests."}
 	}
-	var shown results
-	var left int64
-	g := gallery{blobs: blobs}
+	c := chooser{blobs: blobs, gallery: gallery{blobs: blobs}}
+	c.shelver = newShelver(&c.gallery)
 	for _, o := range r.Outputs {
-		switch comma := separator(o.MediaType); {
-		case comma != 0 && len(shown.Tables) < tablesShown:
-			shown.Tables = append(shown.Tables, newTable(o, comma, blobs))
-		case comma != 0:
-			left++
-		case strings.HasPrefix(o.MediaType, "image/") && len(shown.Figures) < figuresShown:
-			shown.Figures = append(shown.Figures, g.figure(o))
-		case strings.HasPrefix(o.MediaType, "image/"):
-			left++
-		case textual(o.MediaType) && len(shown.Documents) < documentsShown:
-			shown.Documents = append(shown.Documents, newDocument(o, blobs))
-		case textual(o.MediaType):
-			left++
-		}
+		c.take(o)
 	}
-	if left > 0 {
-		shown.Note = fmt.Sprintf("Of each kind the first are shown; there are %d more.", left)
+	c.images()
+	if c.left > 0 {
+		c.Note = fmt.Sprintf("Of each kind the first are shown; there are %d more.", c.left)
 	}
-	return shown
-}
-
-// separator is the column separator of a table type, 0 for others.
-func separator(media string) rune {
-	switch media {
-	case "text/csv":
-		return ','
-	case "text/tab-separated-values":
-		return '\t'
-	}
-	return 0
-}
-
-// textual reports whether a type is human-readable text. Types that are text and more, such as HTML, are shown as text.
-func textual(media string) bool {
-	switch media {
-	case "application/json", "application/yaml", "application/toml", "application/x-ndjson", "application/xml":
-		return true
-	}
-	return strings.HasPrefix(media, "text/")
+	return c.results
 }
 
 func inputRows(all []result.Input) []inputRow {

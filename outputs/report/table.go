@@ -35,6 +35,7 @@ type table struct {
 type cell struct {
 	Text   string
 	Number bool
+	Whole  string // a number with all of its digits, if Text has not all
 }
 
 // newTable reads the start of a table as in RFC 4180, except that rows may differ in length.
@@ -100,23 +101,24 @@ func (t *table) fill(rows [][]string) {
 		return
 	}
 	columns := transpose(rows)
-	t.header = hasHeader(columns)
-	t.Rows = make([][]cell, len(rows))
+	t.header = t.header || hasHeader(columns)
 	for i, column := range columns {
 		title, body := strconv.Itoa(i+1), column
 		if t.header {
 			title, body = column[0], column[1:]
 		}
-		numbers := areNumbers(body)
-		t.Header = append(t.Header, cell{title, numbers})
-		for j, text := range body {
-			t.Rows[j] = append(t.Rows[j], cell{text, numbers})
-		}
+		t.column(title, body[:min(len(body), tableRows)], areNumbers(body))
 	}
-	if t.header {
-		t.Rows = t.Rows[:len(rows)-1]
+}
+
+func (t *table) column(title string, body []string, numbers bool) {
+	t.Header = append(t.Header, cell{Text: title, Number: numbers})
+	for len(t.Rows) < len(body) {
+		t.Rows = append(t.Rows, nil)
 	}
-	t.Rows = t.Rows[:min(len(t.Rows), tableRows)]
+	for i, text := range body {
+		t.Rows[i] = append(t.Rows[i], newCell(text, numbers))
+	}
 }
 
 // transpose turns rows of one length into columns.
