@@ -49,7 +49,9 @@ func (n *Notebook) cell(d decoder) error {
 	if c.heading > 0 {
 		c.Source = strings.Repeat("#", min(c.heading, 6)) + " " + strings.ReplaceAll(c.Source, "\n", " ")
 	}
-	n.Cells = append(n.Cells, c)
+	if err == nil || c.Source != "" {
+		n.Cells = append(n.Cells, c)
+	}
 	return err
 }
 

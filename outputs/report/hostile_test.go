@@ -78,7 +78,7 @@ func hostiles(t testing.TB) []hostile {
 		return hostile{name + ".svg", "image/svg+xml", svgOf(inside), why}
 	}
 	const embedded = "data:image/png;base64,"
-	return []hostile{
+	return append(hostileBooks(), []hostile{
 		svg("script", `<script>fetch("`+away+`")</script>`, "an element <script>"),
 		svg("script-cdata", `<script><![CDATA[location="`+away+`"]]></script>`, "an element <script>"),
 		svg("script-prefix", `<s:script xmlns:s="http://www.w3.org/2000/svg" href="`+away+`x.js"/>`, "an element <script>"),
@@ -135,7 +135,11 @@ func hostiles(t testing.TB) []hostile {
 		{"\u202egnp.lmth\u2066.svg", "image/svg+xml", drawn, "img"},
 		{"javascript:alert(1)//.csv", "text/csv", "a\n1\n", "table"},
 		{`\xff` + "\x1b]0;title\a.md", "text/markdown", "[x](javascript:alert(1)) ![y](" + away + ")", "text"},
-	}
+		{"records.json", "application/json", `[{"</th><script>alert(1)</script>":"<img src=x onerror=alert(1)>","\u202e":{"a":"<b>"}},{"x":null}]`, "table"},
+		{"lines.jsonl", "application/x-ndjson", `{"a":"</td><script>alert(1)</script>"}` + "\n" + `{"b":[1,2]}`, "table"},
+		{"deep.json", "application/json", `[{"a":` + strings.Repeat("[", 500_000), "text"},
+		{"wide.json", "application/json", `[{` + strings.Repeat(`"<b>":1,`, 100_000) + `"c":2}]`, "table"},
+	}...)
 }
 
 // hostileRun is a run of which all that its author chose is hostile, but for its outputs.
@@ -181,6 +185,13 @@ func TestHostileOutputs(t *testing.T) {
 		t.Run(visible(h.name), func(t *testing.T) {
 			page := rendered(t, withOutputs(t, run, s, h), s)
 			root := inspect(t, page)
+			if h.media == notebookType {
+				if len(page) > notebookPageMax {
+					t.Errorf("the page has %d bytes", len(page))
+				}
+				checkBook(t, h, root)
+				return
+			}
 			if len(page) > 150<<10 {
 				t.Errorf("the page has %d bytes", len(page))
 			}

@@ -19,7 +19,7 @@ import (
 
 const (
 	notebooksShown = 3
-	notebookMax    = 16 << 20 // bytes of a file
+	notebookMax    = 16 << 20 // bytes of all files on a page
 	notebookRoom   = 3 << 20  // bytes of all notebooks on a page, but for their images
 	notebookImages = 200      // of all notebooks on a page
 )
@@ -63,21 +63,22 @@ type bookOutput struct {
 // shelver shows the notebooks of a page.
 type shelver struct {
 	gallery *gallery
-	room    int // bytes that are left
-	images  int // that are left
+	unread  int64 // bytes of files that are left
+	room    int   // bytes that are left
+	images  int   // that are left
 	shown   int
 }
 
 func newShelver(g *gallery) *shelver {
-	return &shelver{gallery: g, room: notebookRoom, images: notebookImages}
+	return &shelver{gallery: g, unread: notebookMax, room: notebookRoom, images: notebookImages}
 }
 
 // book shows one notebook.
 func (s *shelver) book(o result.Output) book {
 	s.shown++
 	b := book{Path: o.Path, Size: format.Size(o.Size)}
-	if o.Size > notebookMax {
-		b.Notes = []string{fmt.Sprintf("Not shown: it has more than %s.", format.Size(notebookMax))}
+	if s.unread -= o.Size; s.unread < 0 {
+		b.Notes = []string{fmt.Sprintf("Not shown: the notebooks of a page have no more than %s.", format.Size(notebookMax))}
 		return b
 	}
 	content, err := whole(s.gallery.blobs, o.SHA256, notebookMax)
@@ -129,7 +130,10 @@ func (p *pages) cell(i int, c notebook.Cell) bookCell {
 	shown := bookCell{}
 	switch c.Kind {
 	case notebook.Markdown:
-		shown.Markup = p.markdown(c.Source)
+		if shown.Markup = p.markdown(c.Source); shown.Markup == "" && strings.TrimSpace(c.Source) != "" {
+			shown.Source = p.spend(c.Source)
+			shown.Notes = append(shown.Notes, "Shown as it is written: to set it as Markdown shows nothing, or would take too long.")
+		}
 	case notebook.Code:
 		shown.Source, shown.Prompt = p.spend(c.Source), prompt("In", c.Number)
 	default:
@@ -224,7 +228,7 @@ func (p *pages) bundle(shown *bookOutput, b notebook.Bundle) {
 
 // show shows an image, or says why not.
 func (p *pages) show(shown *bookOutput, media, text string) {
-	content := []byte(text)
+	content := []byte(spaced(text))
 	if media != "image/svg+xml" {
 		content, _ = base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), "")) // what is no image is refused
 	}
@@ -234,6 +238,15 @@ func (p *pages) show(shown *bookOutput, media, text string) {
 		return
 	}
 	shown.Figure = &f
+}
+
+// spaced is an SVG with its namespace, without which it is none in a file: within HTML, where notebooks have it, it needs none.
+func spaced(text string) string {
+	before, after, found := strings.Cut(text, "<svg")
+	if root, _, _ := strings.Cut(after, ">"); !found || strings.Contains(root, "xmlns=") {
+		return text
+	}
+	return before + `<svg xmlns="http://www.w3.org/2000/svg"` + after
 }
 
 func (p *pages) figure(content []byte) figure {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 
@@ -50,9 +49,10 @@ func (r *recordReader) read(d *json.Decoder) error {
 		}
 	}
 	for r.lines || d.More() {
-		if err := r.record(d); errors.Is(err, io.EOF) {
+		if r.lines && !d.More() {
 			return nil
-		} else if err != nil {
+		}
+		if err := r.record(d); err != nil {
 			return err
 		}
 	}

@@ -28,12 +28,47 @@ type Page struct {
 	Region func() string
 	// Headed reports whether a heading of the upper of the two levels was written.
 	Headed bool
+
+	cost float64 // of all Markdown so far
+}
+
+// CostMax is what Markdown on one page may cost, as cost counts it: some seconds at the very most.
+const CostMax = 4e9
+
+// cost is how long Markdown may take, in steps of about a nanosecond. It takes quadratic time for brackets and stars that
+// nothing closes, and fills up the rows of a table. A source that lies deep in quotes or lists costs more than there is.
+func cost(source string) float64 {
+	total := 0.0
+	for block := range strings.SplitSeq(strings.ReplaceAll(source, "\r", "\n"), "\n\n") {
+		length, lines, columns := float64(len(block)), 1+strings.Count(block, "\n"), 0
+		for line := range strings.SplitSeq(block, "\n") {
+			columns = max(columns, strings.Count(line, "|"))
+			if markers(line) > nestedMax {
+				return CostMax
+			}
+		}
+		total += length*length + 20_000*float64(columns*lines)
+	}
+	return total
+}
+
+// nestedMax is the number of quotes and lists in one another.
+const nestedMax = 40
+
+// markers counts what begins quotes and lists at the beginning of a line, and more.
+func markers(line string) int {
+	start := line[:len(line)-len(strings.TrimLeft(line, " \t>-*+0123456789.)"))]
+	return strings.Count(start, ">") + len(strings.Fields(start))
 }
 
 // Markdown writes CommonMark with tables and strikethrough. Mathematics between dollars stays as it is written.
+// It returns "" where the page would take too long.
 func (p *Page) Markdown(source string) string {
 	var made bytes.Buffer
-	if err := converter().Convert([]byte(source), &made); err != nil {
+	if p.cost += cost(source); p.cost >= CostMax {
+		return ""
+	}
+	if err := converter().Convert([]byte(joinMath(source)), &made); err != nil {
 		return "<p>" + p.Text(source) + "</p>"
 	}
 	return p.HTML(made.String())

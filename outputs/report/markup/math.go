@@ -2,6 +2,7 @@ package markup
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -44,6 +45,71 @@ func (mathParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Nod
 	}
 	block.SetPosition(at, position)
 	return nil
+}
+
+// joinMath puts each formula of several lines on one, so that no line of it begins a list or a heading. A blank line ends a
+// formula, and code is left as it is.
+func joinMath(source string) string {
+	lines := strings.SplitAfter(source, "\n")
+	var b strings.Builder
+	var end []byte // of the formula that goes on
+	fence := ""
+	for i, line := range lines {
+		text := strings.TrimSpace(line)
+		if mark := fenceOf(text); end == nil && mark != "" && (fence == "" || strings.HasPrefix(mark, fence)) {
+			if fence == "" {
+				fence = mark
+			} else {
+				fence = ""
+			}
+		}
+		last := i+1 == len(lines) || strings.TrimSpace(lines[i+1]) == ""
+		if end = open(text, end, fence != ""); end != nil && !last {
+			b.WriteString(strings.TrimRight(line, "\r\n") + " ")
+			continue
+		}
+		end = nil
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// fenceOf is what begins or ends fenced code.
+func fenceOf(text string) string {
+	for _, mark := range []string{"```", "~~~"} {
+		if strings.HasPrefix(text, mark) {
+			return mark
+		}
+	}
+	return ""
+}
+
+// open is what ends the formula that goes on after a line, nil if none does.
+func open(text string, end []byte, code bool) []byte {
+	if code {
+		return nil
+	}
+	for rest := []byte(text); ; {
+		if end == nil {
+			at := bytes.Index(rest, []byte("$$"))
+			if begin := bytes.Index(rest, []byte(`\begin{`)); begin >= 0 && (at < 0 || begin < at) {
+				at = begin
+			}
+			if at < 0 {
+				return nil
+			}
+			inside := 0
+			if end, inside = delimiter(rest[at:]); end == nil {
+				return nil
+			}
+			rest = rest[at+inside:]
+		}
+		at := bytes.Index(rest, end)
+		if at < 0 {
+			return end
+		}
+		rest, end = rest[at+len(end):], nil
+	}
 }
 
 // delimiter is what ends the formula that a line begins with, and the length of what begins it.
