@@ -35,7 +35,10 @@ func rounded(text string) string {
 		if strings.TrimLeft(whole, "0") == "" { // zeros behind the point do not count
 			decimals += len(fraction) - len(strings.TrimLeft(fraction, "0"))
 		}
-		short = strconv.FormatFloat(x, 'f', decimals, 64)
+		short = strings.TrimRight(strconv.FormatFloat(x, 'f', decimals, 64), "0")
+		if strings.HasSuffix(short, ".") { // it is no whole number
+			short += "0"
+		}
 	}
 	if len(short) >= len(trimmed) {
 		return text
@@ -56,3 +59,6 @@ func digits(text string) bool { return text != "" && strings.Trim(text, "0123456
 
 // significant leaves out leading zeros.
 func significant(text string) string { return strings.TrimLeft(text, "0") }
+
+// Rounded is a number with the digits that count in a table.
+func Rounded(text string) string { return rounded(text) }

@@ -33,6 +33,7 @@ type listing struct {
 	Rows               []listRow
 	Later              bool   // it does not start with the newest
 	Newest, Older      string // addresses
+	Sweep              string // address of the page of the label, if one is given
 }
 
 type listRow struct {
@@ -40,7 +41,11 @@ type listRow struct {
 
 	CreatedAt time.Time
 	Outputs   int64
+	Short     bool // its id needs no second line
 }
+
+// shortID is the length of an id that is not broken, in bytes.
+const shortID = 40
 
 // list is a page of runs, newest first. The next page starts after the last of them, wherever that is by then: no run is
 // counted or skipped.
@@ -66,6 +71,9 @@ func (s *Server) list(ctx context.Context, r *http.Request) (m made, err error) 
 		runs = runs[:listed]
 		page.Older = address(values, encodeMark(runs[listed-1]))
 	}
+	if filter.Labels != nil {
+		page.Sweep = linkToSweep(strings.TrimSpace(values.Get("label")))
+	}
 	for _, run := range runs {
 		page.Rows = append(page.Rows, s.row(ctx, run))
 	}
@@ -77,7 +85,7 @@ func (s *Server) list(ctx context.Context, r *http.Request) (m made, err error) 
 func (s *Server) row(ctx context.Context, run catalog.Run) listRow {
 	row := listRow{
 		Name: run.String(), Link: linkTo(run.Key), Ran: ranOf(run), State: string(run.State), Class: string(run.State), Reason: run.Reason,
-		CreatedAt: run.CreatedAt, Outputs: run.OutputsTotal, Labels: labelsOf(run),
+		CreatedAt: run.CreatedAt, Outputs: run.OutputsTotal, Short: len(run.ID) <= shortID, Labels: labelsOf(run),
 	}
 	if !run.State.Final() {
 		going := s.stores.Life.Look(ctx, run)

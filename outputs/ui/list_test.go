@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	names = regexp.MustCompile(`<th scope="row"><a href="run\?id=[^"]*">([^<]*)</a>`)
+	names = regexp.MustCompile(`<th scope="row"(?: class="id")?><a href="run\?id=[^"]*">([^<]*)</a>`)
 	older = regexp.MustCompile(`<a href="\./([^"]*)" rel="next">`)
 )
 

@@ -23,6 +23,7 @@ const (
 	outputsPage  = "outputs"
 	againstPage  = "against"
 	livePage     = "live"
+	sweepAddress = "sweep"
 	eventsPage   = "events"
 	scriptPage   = "live.js"
 	stopPage     = "stop"
@@ -55,6 +56,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 		return s.page(w, r, s.outputs)
 	case againstPage:
 		return s.page(w, r, s.against)
+	case sweepAddress:
+		return s.page(w, r, s.sweep)
 	case livePage:
 		return s.page(w, r, s.live)
 	case eventsPage:

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
@@ -16,6 +18,7 @@ import (
 type tools struct {
 	Name     string
 	Attempts []link // the others
+	Labels   []link // pages of the runs that share one
 }
 
 type link struct{ Name, Address string }
@@ -41,7 +44,7 @@ func (s *Server) run(ctx context.Context, r *http.Request) (m made, err error) {
 	if err != nil {
 		return m, err
 	}
-	m.tools = tools{run.String(), attempts}
+	m.tools = tools{run.String(), attempts, labelLinks(run)}
 	m.links = links{s, run.Key}
 	m.write = func(site report.Site, to *bytes.Buffer) error { return site.Run(to, result, s.reading(ctx)) }
 	return m, nil
@@ -58,6 +61,15 @@ func (s *Server) attempts(ctx context.Context, key catalog.Key) (others []link, 
 		}
 	}
 	return others, err
+}
+
+// labelLinks lead to the runs that share a label with one.
+func labelLinks(run catalog.Run) (all []link) {
+	for _, name := range slices.Sorted(maps.Keys(run.Labels)) {
+		label := name + "=" + run.Labels[name]
+		all = append(all, link{label, linkToSweep(label)})
+	}
+	return all
 }
 
 // against compares two runs.

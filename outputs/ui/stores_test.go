@@ -118,7 +118,7 @@ func (h *home) end(t testing.TB, run catalog.Run, state catalog.State, files ...
 	run.Report = []byte(`{"usage":{"wall_ms":1500}}`)
 	var entries []outputs.Entry
 	for _, file := range files {
-		entries = append(entries, outputs.Entry{Path: []byte(file[0]), Size: int64(len(file[1])), SHA256: h.put(t, file[1]), MediaType: "text/html", Mode: 0o644})
+		entries = append(entries, outputs.Entry{Path: []byte(file[0]), Size: int64(len(file[1])), SHA256: h.put(t, file[1]), MediaType: mediaOf(file[0]), Mode: 0o644})
 	}
 	must(t, h.Commit(t.Context(), run, func() (outputs.Entry, error) {
 		if len(entries) == 0 {
@@ -128,6 +128,12 @@ func (h *home) end(t testing.TB, run catalog.Run, state catalog.State, files ...
 		entries = entries[1:]
 		return first, nil
 	}))
+}
+
+// mediaOf is the type that the harvest would give a file of these tests.
+func mediaOf(name string) string {
+	known := map[string]string{".csv": "text/csv", ".json": "application/json", ".png": "image/png", ".svg": "image/svg+xml"}
+	return cmp.Or(known[filepath.Ext(name)], "text/html")
 }
 
 func (h *home) put(t testing.TB, content string) string {
