@@ -77,10 +77,10 @@ var promptNumber = regexp.MustCompile(`\[(\d+)\]`)
 func bookLines(root *html.Node) []string {
 	var lines []string
 	for n := range root.Descendants() {
-		switch class := attribute(n, "class"); {
-		case class == "cell":
+		switch attribute(n, "class") {
+		case "cell":
 			lines = append(lines, bookLine("cell", n))
-		case class == "output":
+		case "output":
 			if line := bookLine("output", n); line != "output" {
 				lines = append(lines, line)
 			}

@@ -62,8 +62,11 @@ type choice struct {
 // Choices are the fields of the form that have something to choose.
 func (p sweepPage) Choices() []choice {
 	all := []choice{
-		{"table", "Table", "", p.Chosen.Table, p.Tables}, {"y", "Metric", "", p.Chosen.Y, p.Metrics}, {"x", "Against", "", p.Chosen.X, p.Parameters},
-		{"by", "Marked by", "nothing", p.Chosen.By, p.Parameters}, {"image", "Figure", "", p.Chosen.Image, p.Images},
+		{"table", "Table", "", p.Chosen.Table, p.Tables},
+		{"y", "Metric", "", p.Chosen.Y, p.Metrics},
+		{"x", "Against", "", p.Chosen.X, p.Parameters},
+		{"by", "Marked by", "nothing", p.Chosen.By, p.Parameters},
+		{"image", "Figure", "", p.Chosen.Image, p.Images},
 	}
 	return slices.DeleteFunc(all, func(c choice) bool { return len(c.All) == 0 })
 }

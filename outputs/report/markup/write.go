@@ -58,10 +58,9 @@ func (w *writer) node(n *parse.Node) {
 		return
 	}
 	w.depth++
-	switch n.Type {
-	case parse.TextNode:
+	if n.Type == parse.TextNode {
 		w.text(n.Data)
-	case parse.ElementNode:
+	} else if n.Type == parse.ElementNode {
 		w.element(n)
 	}
 	w.depth--
@@ -172,6 +171,7 @@ func (w *writer) tableOf(n *parse.Node) {
 			w.rows("thead", c)
 		case atom.Tbody, atom.Tfoot:
 			w.rows("tbody", c)
+		default: // groups of columns have no text
 		}
 	}
 	w.WriteString("</table></div>")
