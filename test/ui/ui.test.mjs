@@ -2,7 +2,7 @@
 // keep themselves up to date, and that neither outputs nor other sites reach anything. scripts/test browser has what it needs.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -20,6 +20,34 @@ printf '<script>fetch("http://hostile.invalid/");document.title="broken"</script
 printf '<svg xmlns="http://www.w3.org/2000/svg"><script>document.title="broken"</script></svg>' >drawing.svg
 printf 'a,b\\n<img src=x onerror=document.title="broken">,2\\n' >table.csv
 printf '\\033[2J</pre><script>document.title="broken"</script>\\n'`;
+
+// hostileNotebook has in each place of a notebook what would execute, load, cover or lead away.
+const markup = `<script>document.title="broken"</script><img src="http://hostile.invalid/x.png" onerror='document.title="broken"'><iframe src="http://hostile.invalid/"></iframe>
+<style>body{display:none}</style><div style="position:fixed;inset:0;background:red">covers</div><svg onload='document.title="broken"'></svg><a href='javascript:document.title="broken"'>link</a>
+<meta http-equiv="refresh" content="0;url=http://hostile.invalid/"><form action="http://hostile.invalid/"><input name="password"></form><div class="failure state complete">complete</div>`;
+const output = (data) => ({ output_type: "display_data", data, metadata: {} });
+const hostileNotebook = JSON.stringify({
+  nbformat: 4,
+  cells: [
+    { cell_type: "markdown", source: `# ${markup}\n\n${markup}\n\n[x](javascript:alert(1)) ![y](http://hostile.invalid/y.png)` },
+    {
+      cell_type: "code",
+      execution_count: 1,
+      source: "</pre><script>document.title='broken'</script>",
+      outputs: [
+        output({ "text/html": markup }),
+        output({ "text/html": "<table><tr><th></th><th>a</th></tr><tr><th>0</th><td>1</td></tr></table><h1>a</h1><h6>b</h6>" }),
+        output({ "image/svg+xml": `<svg xmlns="http://www.w3.org/2000/svg"><script>document.title="broken"</script></svg>` }),
+        output({ "application/javascript": "document.title='broken'" }),
+        { output_type: "stream", name: "stdout", text: "\u001b[31mred \u001b[2J</pre><script>document.title='broken'</script>" },
+        { output_type: "error", ename: "E", evalue: "v", traceback: ["\u001b[0;31mE\u001b[0m: <script>document.title='broken'</script>"] },
+      ],
+    },
+  ],
+});
+const swept = `
+printf 'step,loss,a,b,c,d,e,f,g,h,i,j,k,l\\n1,%s,1,1,1,1,1,1,1,1,1,1,1,1\\n' "$1" >metrics.csv
+printf '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="60"><rect width="%s" height="9"/></svg>' "$2" >plot.svg`;
 
 let browser, server, root, foreign;
 const ids = {};
@@ -60,6 +88,9 @@ before(async () => {
   for (const name of examples) ids[name] = run("-f", join(process.env.EXAMPLES, name, "manifest.yaml"), "--label", `example=${name}`).id;
   ids.again = run("-f", join(process.env.EXAMPLES, "penguins", "manifest.yaml")).id;
   ids.hostile = run("--", "sh", "-c", hostile).id;
+  writeFileSync(join(scratch, "hostile.ipynb"), hostileNotebook);
+  ids.notebook = run("--input", `${join(scratch, "hostile.ipynb")}`, "--", "sh", "-c", "cp /inputs/hostile.ipynb . && printf '[{\"a\":0.12345678901},{\"b\":[1]}]' >records.json").id;
+  for (const rate of ["0.1", "0.01"]) for (const seed of ["1", "2", "3"]) run("--label", "sweep=s1", "--label", `rate=${rate}`, "--label", `seed=${seed}<b>`, "--", "sh", "-c", swept, "sh", `${seed}.5`, `${seed}0`);
   ids.failed = tolerant("--", "sh", "-c", "echo no >&2; exit 3").id;
   ids.long = long('i=0; while :; do i=$((i+1)); printf "step %s \\033[31m<b>\\n" $i; sleep 0.2; done');
   server = spawn(program, ["ui"], { env: environment, stdio: ["ignore", "pipe", "inherit"] });
@@ -87,6 +118,10 @@ const pages = () => ({
   "a run that failed": `run?id=${ids.failed}`,
   "a hostile run": `run?id=${ids.hostile}`,
   "its outputs": `outputs?id=${ids.hostile}`,
+  "a hostile notebook": `run?id=${ids.notebook}`,
+  "a sweep": "sweep?label=sweep%3Ds1&x=seed&by=rate&y=loss",
+  "a sweep of one": `sweep?label=example%3Dfmri`,
+  "no sweep": "sweep?label=sweep%3Dnone",
   comparison: `against?id=${ids.penguins}&with=${ids.again}`,
   "comparison of different runs": `against?id=${ids.fmri}&with=${ids.penguins}`,
   message: "run?id=nothing",
@@ -125,6 +160,50 @@ for (const colorScheme of ["light", "dark"]) {
     await context.close();
   });
 }
+
+test("pages fit into narrow and wide windows", async () => {
+  for (const width of [400, 900, 1400]) {
+    const context = await browser.newContext({ viewport: { width, height: 800 } });
+    const page = await context.newPage();
+    for (const [name, address] of Object.entries(pages())) {
+      await page.goto(root + address);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} is wider than ${width} pixels`);
+    }
+    await context.close();
+  }
+});
+
+test("a notebook covers and forges nothing", async () => {
+  const page = await browser.newPage();
+  await page.goto(`${root}run?id=${ids.notebook}`);
+  const notebook = page.locator("#notebooks");
+  assert.equal(await notebook.locator(".cell").count(), 2);
+  assert.equal(await notebook.locator(".failure, iframe, form, input, script, style, svg, img").count(), 0);
+  assert.equal(await notebook.evaluate((part) => [...part.querySelectorAll("*")].filter((e) => ["fixed", "sticky"].includes(getComputedStyle(e).position)).length), 0);
+  assert.ok(await page.evaluate(() => [...document.querySelectorAll("#notebooks a")].every((a) => a.getAttribute("href").startsWith("#"))));
+  await page.getByRole("link", { name: "In [1] ended with an error" }).click();
+  assert.match(page.url(), /#error-1$/);
+  await page.close();
+});
+
+test("a sweep is chosen by keyboard, and leads to its runs", async () => {
+  const page = await browser.newPage();
+  await page.goto(`${root}?label=sweep%3Ds1`);
+  await page.getByRole("link", { name: "Their parameters against a metric" }).click();
+  assert.equal(await page.locator(".scatter .mark title").count(), 6);
+  assert.equal(await page.locator(".multiples img").count(), 6);
+  await tabTo(page, "#y");
+  await page.keyboard.type("loss");
+  await tabTo(page, ".search button");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/y=loss/);
+  assert.match(await page.locator("#plot-h").textContent(), /^loss by /);
+  await page.locator(".multiples a").first().click();
+  await page.waitForURL(/run\?id=/);
+  await page.getByRole("link", { name: "sweep=s1" }).click();
+  await page.waitForURL(/sweep\?label=/);
+  await page.close();
+});
 
 test("axe sees what is wrong", async () => {
   const page = await browser.newPage();
