@@ -60,7 +60,8 @@ func (w *writer) node(n *parse.Node) {
 	w.depth++
 	if n.Type == parse.TextNode {
 		w.text(n.Data)
-	} else if n.Type == parse.ElementNode {
+	}
+	if n.Type == parse.ElementNode {
 		w.element(n)
 	}
 	w.depth--
@@ -140,7 +141,7 @@ func (w *writer) list(n *parse.Node) {
 	w.WriteString("</" + n.Data + ">")
 }
 
-// link is a text and, if it leads away, the address, which nobody can click: where it leads is the adversary's choice.
+// link is a text and, if it leads away, the address, as text: where it leads is the adversary's choice.
 func (w *writer) link(n *parse.Node) {
 	w.inside(n)
 	to := attribute(n, "href")
