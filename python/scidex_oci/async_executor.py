@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Sequence
 
 from . import engine_run
 from .errors import CommandError
 from .executor import Executor
 from .loops import command_ended, ended
 from .result import Result, Status
+from .sweeps import Sweep
 from .tool import Call, RunLogs, Tool
 
 if TYPE_CHECKING:
@@ -44,6 +45,13 @@ class AsyncExecutor:
         call = self._executor.begin(spec)
         await command_ended(call)
         return self._executor.started(call)
+
+    def sweep(self, script: Optional[StrPath] = None, /, *, parameters: Optional[Mapping[str, Iterable[Any]]] = None,
+              name: Optional[str] = None, jobs: Optional[int] = None, resume: bool = False, fail_fast: bool = False,
+              max_failures: Optional[int] = None, retries: int = 0, flags: Sequence[str] = (), **given: Any) -> Sweep:
+        """Starts a sweep, as Executor.sweep, and returns at once: ``async with`` and ``async for`` take its results, ``atable`` all of them."""
+        return self._executor.sweep(script, parameters=parameters, name=name, jobs=jobs, resume=resume, fail_fast=fail_fast,
+                                    max_failures=max_failures, retries=retries, flags=flags, **given)
 
     async def check_status(self, run_id: str) -> Status:
         """The state of a run, as Executor.check_status."""

@@ -10,18 +10,22 @@ import math
 import os
 import signal
 import threading
-from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Deque, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
+from . import markup
 from .errors import Interrupted
 from .loops import command_ended, soon
 from .manifest import check_names, encode
 from .result import Result, Status
+from .tables import Table, joined
 from .tool import Tool
 
 if TYPE_CHECKING:
+    from .tables import Values
     from .tool import StrPath
 
 _AHEAD = 1000  # results that wait to be taken; beyond, the tool waits
+_SHOWN = 5  # results that did not end well, in a notebook
 
 
 class Batch:
@@ -53,6 +57,8 @@ class Batch:
         self._ahead: float = _AHEAD
         self._rest = b""  # of a line that has not come whole
         self._discard = self._stopped = self._troubled = False
+        self._counts: Dict[Status, int] = {}
+        self._bad: List[Result] = []  # the first
         self.tool = tool or Tool()
         words: List[str] = ["batch", "--json", "--quiet"]
         words += [f"--jobs={jobs}"] if jobs is not None else []
@@ -72,6 +78,45 @@ class Batch:
 
     def __repr__(self) -> str:
         return f"<Batch that {'has ended' if self._call.process.wait(0) else 'goes on'}, {len(self._results)} results to take>"
+
+    def _repr_html_(self) -> str:
+        with self._changed:
+            counts, bad, waiting = dict(self._counts), list(self._bad), len(self._results)
+        ended = ", ".join(f"{number} {state}" for state, number in counts.items()) or "no result yet"
+        goes_on = "has ended" if self._call.process.wait(0) else "goes on"
+        parts = [markup.paragraph(markup.strong(f"Batch that {goes_on}:"), markup.strong(ended), f"({waiting} to take)")]
+        if bad:
+            rows = [[r.run_id if r.attempt else r.id, str(r.state), r.reason, r.message] for r in bad]
+            parts.append(markup.grid(["id", "state", "reason", "message"], rows, len(rows)))
+        return markup.block(parts)
+
+    def table(self, path: Optional[StrPath] = None) -> Table:
+        """Waits for the results that were not taken, and returns a table with a row for each: see ``scidex_oci.table``.
+
+        The rows come in the order of the lines. Ctrl-C raises Interrupted with all these results.
+        """
+        taken: List[Result] = []
+        try:
+            taken += self
+        except Interrupted as interrupted:
+            raise Interrupted(interrupted.result, [*taken, *interrupted.results]) from None
+        except KeyboardInterrupt:
+            if not taken:
+                raise
+            raise Interrupted(taken[-1], taken) from None
+        return self._joined(taken, path)
+
+    async def atable(self, path: Optional[StrPath] = None) -> Table:
+        """As table, in an event loop."""
+        taken = [result async for result in self]
+        return await asyncio.to_thread(self._joined, taken, path)
+
+    def _joined(self, results: Iterable[Result], path: Optional[StrPath]) -> Table:
+        return joined(sorted(results, key=lambda result: result.line), path, self._values())
+
+    def _values(self) -> Values:
+        """What was given for the values of labels; a sweep has some."""
+        return {}
 
     def __iter__(self) -> Iterator[Result]:
         return self
@@ -172,12 +217,18 @@ class Batch:
         for line in lines:
             result = Result.from_json(json.loads(line), self.tool)
             with self._changed:
-                self._troubled |= result.state in (Status.ERROR, Status.LOST)
+                self._note(result)
                 while not self._changed.wait_for(lambda: self._discard or len(self._results) < self._ahead, timeout=1):
                     self._discard = not threading.main_thread().is_alive()  # no thread is left that could take them
                 if not self._discard:
                     self._results.append(result)
                     self._wake()
+
+    def _note(self, result: Result) -> None:
+        self._troubled |= result.state in (Status.ERROR, Status.LOST)
+        self._counts[result.state] = self._counts.get(result.state, 0) + 1
+        if not result.ok and len(self._bad) < _SHOWN:
+            self._bad.append(result)
 
     def _wake(self) -> None:
         with self._changed:

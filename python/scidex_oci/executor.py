@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-from typing import TYPE_CHECKING, Any, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Iterable, List, Mapping, Optional, Sequence
 
 from .errors import CommandError, error_of
 from .manifest import check_names
 from .result import Result, Status
 from .running import start
+from .sweeps import Sweep, sweep
 from .tool import Call, RunLogs, Tool
 
 if TYPE_CHECKING:
@@ -58,6 +59,16 @@ class Executor:
         call = self.begin(spec)
         call.wait()
         return self.started(call)
+
+    def sweep(self, script: Optional[StrPath] = None, /, *, parameters: Optional[Mapping[str, Iterable[Any]]] = None,
+              name: Optional[str] = None, jobs: Optional[int] = None, resume: bool = False, fail_fast: bool = False,
+              max_failures: Optional[int] = None, retries: int = 0, flags: Sequence[str] = (), **given: Any) -> Sweep:
+        """Runs a script with all combinations of the values of its parameters, as ``scidex_oci.sweep``, with the defaults of this Executor.
+
+        Its runs do not go on without Python, but the same sweep with the same ``name`` and ``resume=True`` does the rest.
+        """
+        return sweep(script, parameters=parameters, name=name, jobs=jobs, resume=resume, fail_fast=fail_fast,
+                     max_failures=max_failures, retries=retries, flags=flags, tool=self.tool, **{**self.defaults, **given})
 
     def begin(self, spec: Mapping[str, Any]) -> Call:
         """The command that starts an analysis."""

@@ -10,7 +10,12 @@ from datetime import datetime, timezone
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Dict, Iterator, List, Mapping, Optional, Type, TypeVar
 
+from . import markup
+from .images import Image, image
+from .records import dataframe
+
 if TYPE_CHECKING:
+    from .tables import Table
     from .tool import StrPath, Tool
 
 T = TypeVar("T")
@@ -350,6 +355,17 @@ class Result:
         outputs = "1 output" if self.outputs_total == 1 else f"{self.outputs_total} outputs"
         return f"<Result {self.run_id}: {end}, {outputs}, {self.usage.wall_ms / 1000:g} s>"
 
+    def _repr_html_(self) -> str:
+        name = self.run_id if self.attempt else self.id or "without a run"
+        end = markup.strong(self.state), markup.text(self.reason) if self.reason else ""
+        duration = f"{self.usage.wall_ms / 1000:g} s" if self.started_at is not None else ""
+        parts = [markup.paragraph(markup.text(name), *end, duration), markup.paragraph(markup.text(self.message, 500))]
+        parts += [markup.paragraph("Hint:", markup.text(hint.message, 500)) for hint in self.hints[:5]]
+        if self.outputs:
+            rows = [[o.path, o.size, o.media_type, "partial" if o.partial else ""] for o in self.outputs[: markup.MAX_ROWS]]
+            parts.append(markup.grid(["output", "bytes", "media type", ""], rows, self.outputs_total))
+        return markup.block(parts)
+
     def __bool__(self) -> bool:
         """As ``ok``. Compare with None where a result may be missing."""
         return self.ok
@@ -394,6 +410,24 @@ class Result:
         size = next((output.size for output in self.outputs if output.path == name), None)
         small = engine_run.read(self._tool(), self.run_id, name, size)
         return self._tool().call("outputs", "cat", "--", self.run_id, name) if small is None else small
+
+    def dataframe(self, path: StrPath, **options: Any) -> Any:
+        """An output as a pandas.DataFrame, by the end of its name: CSV, TSV, JSON (an object, an array of objects, or an object a
+        line), or Parquet where pandas can. ``options`` are those of ``read_csv`` or ``read_parquet``.
+
+        Raises ImportError, with what to install, where there is no pandas: ``table`` needs none.
+        """
+        return dataframe(os.fspath(path), self.read(path), options)
+
+    def table(self, path: StrPath) -> Table:
+        """The records of an output that is CSV, TSV or JSON, as a Table. Raises ValueError where they cannot be read."""
+        from .tables import table_of  # pylint: disable=import-outside-toplevel,cyclic-import # it joins results
+
+        return table_of(os.fspath(path), self.read(path))
+
+    def image(self, path: StrPath) -> Image:
+        """An output that is a PNG, JPEG or SVG, as a notebook shows it. Raises ValueError where it is none."""
+        return image(os.fspath(path), self.read(path))
 
     def export(self, directory: StrPath, overwrite: bool = False) -> None:
         """Writes the outputs and ``scidex-result.json`` there; ``overwrite`` where it is not empty."""

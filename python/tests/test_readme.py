@@ -15,6 +15,8 @@ class ReadmeTest(Case):
         self.assertGreater(len(examples.examples), 8)
         runner = doctest.DocTestRunner()
         said = []
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.dir)  # it writes a script
         with mock.patch.dict(os.environ, self.environ):
             runner.run(examples, out=said.append)
         self.assertEqual(runner.failures, 0, "".join(said))
