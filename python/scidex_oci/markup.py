@@ -7,6 +7,7 @@ script, no style and no link, and what is shown is bounded.
 from __future__ import annotations
 
 import html
+import itertools
 from typing import Any, Iterable, List, Sequence
 
 MAX_TEXT = 200  # characters of a text
@@ -57,11 +58,11 @@ def _number(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def grid(columns: Sequence[str], rows: Sequence[Sequence[Any]], total: int) -> str:
+def grid(columns: Sequence[str], rows: Iterable[Sequence[Any]], total: int) -> str:
     """A table with its first rows and columns, and how many of total there are."""
     shown = columns[:MAX_COLUMNS]
     head = "".join(f"<th>{text(name, MAX_CELL)}</th>" for name in shown)
-    body = "".join(f"<tr>{_cells(row[:MAX_COLUMNS])}</tr>" for row in rows[:MAX_ROWS])
+    body = "".join(f"<tr>{_cells(row[:MAX_COLUMNS])}</tr>" for row in itertools.islice(rows, MAX_ROWS))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{_rest(len(columns), total)}"
 
 

@@ -362,7 +362,7 @@ class Result:
         parts = [markup.paragraph(markup.text(name), *end, duration), markup.paragraph(markup.text(self.message, 500))]
         parts += [markup.paragraph("Hint:", markup.text(hint.message, 500)) for hint in self.hints[:5]]
         if self.outputs:
-            rows = [[o.path, o.size, o.media_type, "partial" if o.partial else ""] for o in self.outputs[: markup.MAX_ROWS]]
+            rows = ([o.path, o.size, o.media_type, "partial" if o.partial else ""] for o in self.outputs)
             parts.append(markup.grid(["output", "bytes", "media type", ""], rows, self.outputs_total))
         return markup.block(parts)
 

@@ -158,6 +158,6 @@ def _lines(name: str, parameters: Texts, fields: Mapping[str, Any]) -> Iterator[
 
 
 def _id(name: str, values: Mapping[str, str]) -> str:
-    """The same for the same values, in whatever order they are given."""
-    digest = hashlib.sha256(json.dumps(sorted(values.items())).encode()).hexdigest()
+    """The same for the same arguments."""
+    digest = hashlib.sha256(json.dumps(list(values.items())).encode()).hexdigest()
     return f"{name}-{digest[:16]}"

@@ -70,8 +70,8 @@ class Table(Sequence[Row]):
         return pandas("its rows, dicts, are there without it: list(table)").DataFrame(self.rows, columns=self.columns)
 
     def _repr_html_(self) -> str:
-        shown = [[row[name] for name in self.columns[: markup.MAX_COLUMNS]] for row in self.rows[: markup.MAX_ROWS]]
-        parts = [markup.grid(self.columns, shown, len(self.rows))]
+        cells = ([row[name] for name in self.columns] for row in self.rows)
+        parts = [markup.grid(self.columns, cells, len(self.rows))]
         parts += [markup.paragraph("Without the output of", markup.text(run), markup.text(why)) for run, why in list(self.problems.items())[:5]]
         if len(self.problems) > 5:
             parts.append(markup.paragraph(f"and of {len(self.problems) - 5} more runs"))

@@ -40,13 +40,14 @@ class SweepsTest(Case):
             self.assertRegex(repr(runs), r"\A<Sweep 's1' of seed, lr: Batch that ")
             table = runs.table("m.json")
         self.check(table)
+        self.assertEqual(table[0]["id"], "s1-7f8c0f2ff7a418c0")  # another Python has the same, to resume it
         self.assertEqual(self.tool.show(table[0]["id"]).analysis["pids"], 50)
         self.assertEqual(len(list(self.tool.ls("--label", "sweep=s1", "--label", "seed=1"))), 2)
 
     def test_resume(self) -> None:
         with self.executor.sweep("fit.py", seed=range(1), lr=[0.5, 1e-5], name="s1", args=["first"]) as runs:
             before = {result.run_id for result in runs}
-        # The same combinations in another order: they are not run a second time.
+        # The same combinations among others, in another order: they are not run a second time.
         with self.executor.sweep("fit.py", seed=(2, 1, 0), lr=[1e-5, 0.5], name="s1", args=["first"], resume=True) as runs:
             results = list(runs)
         self.assertEqual((len(results), before - {result.run_id for result in results}), (6, {r for r in before if "@1" not in r}))
