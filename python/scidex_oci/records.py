@@ -78,7 +78,7 @@ def _separated(data: bytes, delimiter: str) -> List[Row]:
     none: List[str] = []
     header = _named(next(reader, none))
     lines = [_whole_line(cells, header, reader.line_num) for cells in reader if cells]
-    columns = [_typed([cells[i] for cells in lines]) for i in range(len(header))]
+    columns = [typed([cells[i] for cells in lines]) for i in range(len(header))]
     return [{name: columns[i][number] for i, name in enumerate(header)} for number in range(len(lines))]
 
 
@@ -99,7 +99,7 @@ def _whole_line(cells: List[str], header: Sequence[str], number: int) -> List[st
     return cells
 
 
-def _typed(cells: Sequence[str]) -> List[Any]:
+def typed(cells: Sequence[str]) -> List[Any]:
     """Numbers, or True and False, where all cells of a column are; None where one is empty."""
     convert: Callable[[str], Any] = str
     given = [cell for cell in cells if cell]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, 
 
 from . import markup
 from .errors import CommandError
-from .records import Row, columns_of, pandas, records
+from .records import Row, columns_of, pandas, records, typed
 from .result import Result
 
 if TYPE_CHECKING:
@@ -23,24 +23,25 @@ Values = Mapping[str, Mapping[str, Any]]  # of the parameters of a sweep: what w
 
 
 class Table(Sequence[Row]):
-    """Rows with the same columns, each a mapping; what a row does not have is None.
+    """Rows with the same columns, each a mapping; what a row does not have is None. Notebooks show it.
 
-    ``problems`` says of runs, by ``ID@ATTEMPT``, why the output of a complete run is not in it. Notebooks show it.
+    ``problems`` says of runs, by ``ID@ATTEMPT``, why the output of a complete run is not in it; ``warnings`` are those of ``Tool.table``.
     """
 
     def __init__(self, rows: Iterable[Mapping[str, Any]], columns: Optional[Sequence[str]] = None,
-                 problems: Optional[Mapping[str, str]] = None) -> None:
+                 problems: Optional[Mapping[str, str]] = None, warnings: Sequence[str] = ()) -> None:
         given = list(rows)
         self.columns = columns_of(given, columns)
         self.rows: List[Row] = [{name: row.get(name) for name in self.columns} for row in given]
         self.problems = dict(problems or {})
+        self.warnings = list(warnings)
 
     def __repr__(self) -> str:
         return f"<Table of {len(self.rows)} rows: {', '.join(self.columns[:10])}{', ...' if len(self.columns) > 10 else ''}{self._unread()}>"
 
     def _unread(self) -> str:
         if not self.problems:
-            return ""
+            return "".join(f"; {warning}" for warning in self.warnings[:1])
         run, why = next(iter(self.problems.items()))
         return f"; without {len(self.problems)} outputs, such as that of {run}: {why}"
 
@@ -75,6 +76,7 @@ class Table(Sequence[Row]):
         parts += [markup.paragraph("Without the output of", markup.text(run), markup.text(why)) for run, why in list(self.problems.items())[:5]]
         if len(self.problems) > 5:
             parts.append(markup.paragraph(f"and of {len(self.problems) - 5} more runs"))
+        parts += [markup.paragraph(markup.text(warning)) for warning in self.warnings[:5]]
         return markup.block(parts)
 
 
@@ -87,7 +89,7 @@ def table(results: Iterable[Result], path: Optional[StrPath] = None) -> Table:
     """A row for each result: id, attempt, state, the labels, and then the records of the output ``path``, a row for each of them.
 
     The output is CSV, TSV, a JSON object, an array of objects or JSON lines. A run without it has a row all the same, and where
-    the run is complete ``problems`` says why. Without ``path`` the columns say how the runs ended and what they used.
+    the run is complete ``problems`` says why. A label whose values are all numbers is a number. Without ``path`` the columns say how the runs ended and what they used.
     """
     return joined(results, path, {})
 
@@ -96,7 +98,7 @@ class _Part(NamedTuple):
     """What a table has of a run."""
 
     run: Row
-    labels: Row
+    labels: Mapping[str, str]
     records: List[Row]
 
 
@@ -113,20 +115,23 @@ def joined(results: Iterable[Result], path: Optional[StrPath], values: Values) -
             columns = columns_of(found, columns)
         except (ValueError, CommandError) as error:
             found, problems[result.run_id] = [], str(error)
-        labels = {name: values.get(name, {}).get(text, text) for name, text in result.labels.items()}
-        parts.append(_Part({"id": result.id, "attempt": result.attempt, "state": str(result.state)}, labels, found))
-    return _joined(parts, columns, list(values), problems)
+        parts.append(_Part({"id": result.id, "attempt": result.attempt, "state": str(result.state)}, result.labels, found))
+    return _joined(parts, columns, values, problems)
 
 
-def _joined(parts: Sequence[_Part], columns: Sequence[str], parameters: Sequence[str], problems: Mapping[str, str]) -> Table:
+def _joined(parts: Sequence[_Part], columns: Sequence[str], values: Values, problems: Mapping[str, str]) -> Table:
     """The labels come before the output's columns, those of parameters in the order in which they were given."""
-    named = {name for part in parts for name in part.labels}
-    labels = [name for name in parameters if name in named] + sorted(named.difference(parameters))
+    texts: Dict[str, Dict[str, None]] = {}
+    for part in parts:
+        for name, text in part.labels.items():
+            texts.setdefault(name, {})[text] = None
+    labels = [name for name in values if name in texts] + sorted(texts.keys() - values.keys())
+    given = {name: {**dict(zip(texts[name], typed(list(texts[name])))), **values.get(name, {})} for name in labels}
     label_as = {name: f"label.{name}" if name in columns or name in _RUN else name for name in labels}
     column_as = {name: f"output.{name}" if name in _RUN else name for name in columns}
     rows: List[Row] = []
     for part in parts:
-        begin = {**part.run, **{label_as[name]: value for name, value in part.labels.items()}}
+        begin = {**part.run, **{label_as[name]: given[name][text] for name, text in part.labels.items()}}
         rows += [{**begin, **{column_as[name]: value for name, value in record.items()}} for record in part.records or [{}]]
     return Table(rows, [*_RUN, *label_as.values(), *column_as.values()], problems)
 

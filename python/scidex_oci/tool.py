@@ -14,6 +14,7 @@ from . import engine_run
 from .errors import CommandError, NotFound, ScidexError
 from .process import Process, Sink, Stdin
 from .result import Result
+from .tables import Table
 
 if TYPE_CHECKING:
     StrPath = Union[str, "os.PathLike[str]"]
@@ -134,6 +135,19 @@ class Tool:
     def ls(self, *flags: str) -> Iterator[Dict[str, Any]]:
         """The runs as ``scidex-oci ls --json`` lists them; ``flags`` are its."""
         return self.lines("ls", "--json", *flags)
+
+    def table(self, path: StrPath, *, labels: Optional[Mapping[str, str]] = None, states: Sequence[str] = (), flags: Sequence[str] = ()) -> Table:
+        """The output ``path`` of all runs of the catalog with these labels, as ``scidex-oci table`` joins it: of complete ones, or those in
+        ``states``, the last attempts. ``flags`` are its further ones, such as ``--since=7d``.
+
+        ``warnings`` of the table name runs that are not in it. Raises CommandError where it would have no row, or a content is damaged.
+        """
+        words = [f"--label={name}={value}" for name, value in (labels or {}).items()] + [f"--state={state}" for state in states]
+        call = self.start("table", "--format=json", *words, *flags, "--", os.fspath(path))
+        call.wait()
+        call.check()
+        rows = [json.loads(line) for line in call.stdout.split(b"\n") if line]
+        return Table(rows, warnings=call.said.decode(errors="replace").splitlines())
 
     def outcome(self, call: Call) -> Result:
         """The result that a finished ``run`` has printed, also where it was stopped before it could."""

@@ -75,7 +75,7 @@ class SweepsTest(Case):
             results = list(runs)
         self.assertEqual(sorted(result.read("a.txt") for result in results), [b"--flag true --n 7\n", b"--flag x y --n 7\n"])
         self.assertEqual({(result.labels["by"], result.labels["sweep"]) for result in results}, {("me", runs.name)})
-        self.assertEqual(scidex_oci.table(results).column("n"), ["7", "7"])
+        self.assertEqual(scidex_oci.table(results).column("n"), [7, 7])
 
     def test_refused(self) -> None:
         values: Dict[str, Any] = {"seed": [1]}

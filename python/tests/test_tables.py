@@ -8,7 +8,7 @@ from typing import Any, Dict, List
 from unittest import mock
 
 import scidex_oci
-from scidex_oci import Batch, Result, Table
+from scidex_oci import Batch, CommandError, Result, Table
 from scidex_oci.records import MAX_COLUMNS, records
 
 from .support import PATIENT, Case
@@ -108,7 +108,7 @@ class TablesTest(Case):
         """Runs with an output each: a good one, two records, one with names of the table's own, none, a bad one; and one that fails."""
         outputs = ["x,y\n1,a\n", "x\n2\n3\n", "id,color,x\n7,red,4\n", None, "x,y\n1\n"]
         lines = [self.line(i, f"printf '{text}' >m.csv" if text else "true") for i, text in enumerate(outputs)]
-        return lines + [self.line(5, "echo x >m.csv; exit 1"), {"id": "r6", "command": ["true"], "memory": "much"}]
+        return lines + [self.line(5, "printf 'x\\n9\\n' >m.csv; exit 1"), {"id": "r6", "command": ["true"], "memory": "much"}]
 
     @staticmethod
     def line(number: int, script: str) -> Dict[str, Any]:
@@ -123,16 +123,29 @@ class TablesTest(Case):
     def check(self, table: Table) -> None:
         self.assertEqual(table.columns, ["id", "attempt", "state", "label.color", "n", "x", "y", "output.id", "color"])
         self.assertEqual([[row[name] for name in ("id", "state", "n", "x", "y", "output.id", "color")] for row in table], [
-            ["r0", "complete", "0", 1, "a", None, None],
-            ["r1", "complete", "1", 2, None, None, None],
-            ["r1", "complete", "1", 3, None, None, None],
-            ["r2", "complete", "2", 4, None, 7, "red"],
-            ["r3", "complete", "3", None, None, None, None],
-            ["r4", "complete", "4", None, None, None, None],
-            ["r5", "failed", "5", None, None, None, None],
+            ["r0", "complete", 0, 1, "a", None, None],
+            ["r1", "complete", 1, 2, None, None, None],
+            ["r1", "complete", 1, 3, None, None, None],
+            ["r2", "complete", 2, 4, None, 7, "red"],
+            ["r3", "complete", 3, None, None, None, None],
+            ["r4", "complete", 4, None, None, None, None],
+            ["r5", "failed", 5, None, None, None, None],
             ["r6", "error", None, None, None, None, None]])
         self.assertEqual(table.problems, {"r3@1": "it has no output 'm.csv'", "r4@1": "'m.csv' cannot be read: line 2 has 1 cells, the header 2"})
         self.assertIn("without 2 outputs, such as that of r3@1: it has no output 'm.csv'", repr(table))
+
+    def test_of_the_catalog(self) -> None:
+        with Batch(self.lines(), tool=self.tool) as batch:
+            list(batch)
+        table = self.tool.table("m.csv", labels={"color": "blue"})
+        self.assertEqual(table.columns, ["id", "attempt", "state", "label.color", "n", "x", "y", "output.id", "color"])
+        self.assertEqual(sorted((row["n"], row["x"], row["y"], row["color"]) for row in table),
+                         [(0, 1, "a", None), (1, 2, None, None), (1, 3, None, None), (2, 4, None, "red")])
+        self.assertEqual(len(table.warnings), 2, table.warnings)
+        self.assertRegex(repr(table), '; .* without an output "m.csv".*"r3@1"')
+        self.assertEqual([row["n"] for row in self.tool.table("m.csv", labels={"n": "5"}, states=["failed"], flags=["--limit=1"])], [5])
+        with self.assertRaisesRegex(CommandError, "no run matches"):
+            self.tool.table("m.csv", labels={"n": "7"})
 
     def test_in_an_event_loop(self) -> None:
         async def joined() -> Table:
