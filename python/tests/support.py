@@ -8,9 +8,10 @@ import sys
 import tempfile
 import textwrap
 import threading
+import time
 import unittest
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, List
 
 import scidex_oci
 from scidex_oci import Result, Tool
@@ -23,6 +24,22 @@ PATIENT = ["sh", "-c", "trap 'sleep 0.3; echo bye >bye.txt; exit 0' TERM; echo r
 # Never ends when it is asked to.
 STUBBORN = ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"]
 
+# Seconds, far more than any test takes: they only end a hang.
+HANG, HANG_AGAIN = 600, 60
+
+
+def until(what: str, condition: Callable[[], object]) -> None:
+    """Waits for a condition, in any thread."""
+    deadline = time.monotonic() + HANG
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what}: not within {HANG} s")
+        time.sleep(0.005)
+
+
+def _hangs(*_: object) -> None:
+    raise AssertionError(f"the test has not ended within {HANG} s")
+
 
 class Case(unittest.TestCase):
     """A test with a catalog and a place for working directories, in which nothing may be left."""
@@ -30,6 +47,9 @@ class Case(unittest.TestCase):
     beside: List[int] = []  # processes that outlive a test
 
     def setUp(self) -> None:
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, _hangs))
+        self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
+        self.end_hangs()
         self.dir = Path(tempfile.mkdtemp(prefix="scidex-python-"))
         self.addCleanup(shutil.rmtree, self.dir)
         (self.dir / "tmp").mkdir(mode=0o700)
@@ -43,17 +63,16 @@ class Case(unittest.TestCase):
         self.tool = Tool(environ=self.environ, cwd=self.dir)
         self.addCleanup(self.assert_nothing_left)
 
+    def end_hangs(self) -> None:
+        """From now on the main thread waits for HANG seconds at most, whatever for, and where that ends with a wait, for HANG_AGAIN."""
+        signal.setitimer(signal.ITIMER_REAL, HANG, HANG_AGAIN)
+
     def run_(self, *command: str, **fields: Any) -> Result:
         return scidex_oci.run(command=command, tool=self.tool, **fields)
 
     def wait_for_output(self, run_id: str) -> None:
         """Waits until a run has started and written something."""
-        while True:
-            try:
-                if self.tool.logs(run_id).stdout:
-                    return
-            except scidex_oci.CommandError:  # it has not started
-                pass
+        until(f"output of {run_id}", lambda: has_output(self.tool, run_id))
 
     def assert_nothing_left(self) -> None:
         scidex_oci.close_engines()
@@ -67,6 +86,14 @@ class Case(unittest.TestCase):
                                  env={**os.environ, **self.environ, "PYTHONPATH": PYTHON})
         self.addCleanup(end, child)
         return child
+
+
+def has_output(tool: Tool, run_id: str) -> bool:
+    """Whether a run has written something."""
+    try:
+        return bool(tool.logs(run_id).stdout)
+    except scidex_oci.CommandError:  # it has not started
+        return False
 
 
 def end(child: "subprocess.Popen[str]") -> None:

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterator, List
 
 from scidex_oci import Batch, CommandError
 
-from .support import PATIENT, STUBBORN, Case, children, descriptors, only_thread
+from .support import HANG, PATIENT, STUBBORN, Case, children, descriptors, only_thread
 
 
 class BatchTest(Case):
@@ -48,7 +48,7 @@ class BatchTest(Case):
 
         def lines() -> Iterator[Dict[str, Any]]:
             yield {"id": "first", "command": ["true"]}
-            first.wait()
+            first.wait(HANG)
             yield {"id": "second", "command": ["true"]}
 
         for result in self.batch(lines(), jobs=1):

@@ -17,7 +17,7 @@ from scidex_oci.channel import Job
 from scidex_oci.engine_run import answered
 from scidex_oci.engines import _engines, ask
 
-from .support import PATIENT, PYTHON, STUBBORN, Case, descriptors, engines
+from .support import PATIENT, PYTHON, STUBBORN, Case, descriptors, engines, has_output, until
 
 
 @unittest.skipIf(os.environ.get("SCIDEX_OCI_ENGINE") == "off", "engines are tested where they are on")
@@ -32,12 +32,7 @@ class EngineCase(Case):
     def wait_for_run(self, run_id: str) -> None:
         """Waits until a run has started and written something."""
         off = Tool(environ={**self.environ, "SCIDEX_OCI_ENGINE": "off"})
-        while True:
-            try:
-                if off.logs(run_id).stdout:
-                    return
-            except scidex_oci.CommandError:
-                pass
+        until(f"output of {run_id}", lambda: has_output(off, run_id))
 
 
 class EngineTest(EngineCase):
@@ -83,9 +78,7 @@ class EngineTest(EngineCase):
         self.run_("true", id="a")
         pid = engines()[0]
         os.kill(pid, signal.SIGKILL)
-        with self.assertRaises(ProcessLookupError):
-            while True:
-                os.kill(pid, 0)  # it is there until it has been reaped, when its pipes are closed
+        until("the engine is reaped", lambda: not os.path.exists(f"/proc/{pid}"))  # then its pipes are closed
         self.assertTrue(self.run_("true").ok)
         self.assertEqual(self.tool.show("a").state, "complete")
 
@@ -94,8 +87,7 @@ class EngineTest(EngineCase):
         waited: List[scidex_oci.Result] = []
         thread = threading.Thread(target=lambda: waited.append(self.tool.show(run_id, wait=True)))
         thread.start()
-        while not any(one._waiting for one in list(_engines.channels.values())):  # pylint: disable=protected-access # until it is sent
-            pass
+        until("the request is sent", lambda: any(one._waiting for one in list(_engines.channels.values())))  # pylint: disable=protected-access
         os.kill(engines()[0], signal.SIGKILL)
         self.tool.call("stop", "--now", "--", run_id)
         thread.join()
@@ -130,8 +122,7 @@ class EngineTest(EngineCase):
     def test_not_more_than_a_few(self) -> None:
         for i in range(8):
             self.assertTrue(scidex_oci.run(command=["true"], tool=Tool(environ={**self.environ, "WORD": str(i)})).ok)
-        while len(engines()) > 4:
-            pass
+        until("at most four engines are left", lambda: len(engines()) <= 4)
 
     def test_nothing_is_left_open(self) -> None:
         self.run_("true")
@@ -170,8 +161,7 @@ class EngineTest(EngineCase):
         async def main() -> None:
             tasks = [asyncio.ensure_future(scidex_oci.arun(id=f"r{i}", command=["sleep", "1000"], tool=self.tool)) for i in range(60)]
             await asyncio.get_running_loop().run_in_executor(None, self.wait_for_start)
-            while self.known() < 20:
-                pass
+            until("the engine knows 20 runs", lambda: self.known() >= 20)
             self.assertEqual(self.known(), 20)  # the others wait here
             tasks[-1].cancel()
             await asyncio.wait([tasks[-1]])  # it does not wait for those before it
@@ -192,8 +182,8 @@ class EngineTest(EngineCase):
         return len(answer["result"]["queued"]) + len(answer["result"]["runs"])
 
     def wait_for_start(self) -> None:
-        while not any(run["state"] == "running" for run in Tool(environ={**self.environ, "SCIDEX_OCI_ENGINE": "off"}).ls()):
-            pass
+        off = Tool(environ={**self.environ, "SCIDEX_OCI_ENGINE": "off"})
+        until("a run has started", lambda: any(run["state"] == "running" for run in off.ls()))
 
     def test_exceptions_are_those_of_commands(self) -> None:
         off = Tool(environ={**self.environ, "SCIDEX_OCI_ENGINE": "off"}, cwd=self.dir)
@@ -231,8 +221,8 @@ class SocketTest(EngineCase):
         self.engine = subprocess.Popen(self.tool.argv("serve", "--socket", str(self.dir / "engine.sock")), cwd=self.dir / "elsewhere",
                                        env=self.tool.env(), stderr=subprocess.DEVNULL)
         self.addCleanup(self.end)
-        while not (self.dir / "engine.sock").exists():
-            self.assertIsNone(self.engine.poll())
+        until("the socket, or the end of the engine", lambda: (self.dir / "engine.sock").exists() or self.engine.poll() is not None)
+        self.assertIsNone(self.engine.poll())
 
     def end(self) -> None:
         scidex_oci.close_engines()
@@ -339,8 +329,7 @@ class InterpreterTest(EngineCase):
         child.wait()
         result = self.tool.show("k", wait=True)
         self.assertEqual((result.state, [o.path for o in result.outputs]), ("canceled", ["bye.txt"]))
-        while os.listdir(self.dir / "tmp"):
-            pass
+        until("no working directory is left", lambda: not os.listdir(self.dir / "tmp"))
 
     def test_interrupt(self) -> None:
         for command, times, found in ((PATIENT, 1, ["bye.txt"]), (STUBBORN, 1000, [])):

@@ -24,8 +24,7 @@ class ExecutorTest(Case):
             self.executor.run_analysis("fit.py")  # type: ignore[arg-type]
         with self.assertRaisesRegex(RequestError, "in use"):
             self.executor.run_analysis({"id": "a", "command": ["true"]})
-        while not self.executor.get_logs("a").stdout:
-            pass  # it has not come that far
+        self.wait_for_output("a")
         self.assertEqual(self.executor.get_logs(run_id), RunLogs(b"ready\n", b""))
         for _ in range(2):
             self.assertIs(self.executor.kill(run_id), Status.CANCELED)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import scidex_oci
 
+from .support import HANG
+
 SOURCE = Path(scidex_oci.__file__).parent.parent
 
 
@@ -21,7 +23,7 @@ class InstallTest(unittest.TestCase):
 
     def python(self, *args: str) -> str:
         """What this Python prints that sees no other package."""
-        done = subprocess.run([sys.executable, "-IB", *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.to)
+        done = subprocess.run([sys.executable, "-IB", *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.to, timeout=HANG)
         self.assertEqual(done.returncode, 0, done.stdout)
         return done.stdout
 

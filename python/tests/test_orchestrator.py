@@ -29,6 +29,7 @@ class OrchestratorTest(Case):
         ended: Set[str] = set()
         kills = 0
         while True:
+            self.end_hangs()
             patience = chance.randrange(1, max(2, count // 4)) if len(ended) < count * 3 // 4 else count + 1
             child = subprocess.Popen([sys.executable, "-m", "tests.orchestrator", str(seed), str(count)], cwd=self.dir,
                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True,

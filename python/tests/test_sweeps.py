@@ -54,16 +54,16 @@ class SweepsTest(Case):
         self.assertEqual({result.attempt for result in results}, {1})
 
     def test_in_an_event_loop(self) -> None:
-        async def swept() -> Tuple[Table, int]:
+        async def swept() -> Tuple[Table, Table]:
             executor = AsyncExecutor(self.tool, pids=50)
             async with executor.sweep("fit.py", seed=range(3), lr=[0.5, 1e-5], name="s1", args=["first"]) as runs:
                 table = await runs.atable("m.json")
-            async with scidex_oci.sweep(command=["true"], parameters={"memory": ["a", True]}, tool=self.tool) as two:
-                return table, len([result async for result in two if result.ok])
+            async with scidex_oci.sweep(command=["true"], parameters={"memory": ["1", True]}, tool=self.tool) as two:
+                return table, await two.atable()
 
-        table, completed = asyncio.run(swept())
+        table, two = asyncio.run(swept())
         self.check(table)
-        self.assertEqual(completed, 2)
+        self.assertEqual([(row["state"], row["memory"]) for row in two], [("complete", "1"), ("complete", True)])  # as they were given
 
     def test_command_and_labels(self) -> None:
         class Number:  # as one of NumPy

@@ -11,7 +11,7 @@ import scidex_oci
 from scidex_oci import Batch, CommandError, Result, Table
 from scidex_oci.records import MAX_COLUMNS, records
 
-from .support import PATIENT, Case
+from .support import PATIENT, Case, until
 
 try:
     import pandas
@@ -165,7 +165,7 @@ class TablesTest(Case):
                 print([(r.run_id, r.state.value) for r in interrupted.results])
         """)
         self.wait_for_output("p")
-        self.tool.show("quick", wait=True)
+        until("the other has ended", lambda: ("quick", "complete") in [(run["id"], run["state"]) for run in self.tool.ls()])
         child.send_signal(signal.SIGINT)
         out, _ = child.communicate()
         self.assertEqual((out, child.returncode), ("[('quick@1', 'complete'), ('p@1', 'canceled')]\n", 0))
