@@ -22,6 +22,10 @@ MAX_RUNS = 1_000_000
 
 _LABEL = "sweep"  # has the sweep's name
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")  # of a flag and a label
+_NOT_OF_ID = re.compile(r"[^A-Za-z0-9._-]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_LONGEST_ID, _LONGEST_VALUE = 128, 256  # bytes
 _OPTIONS = ("jobs", "resume", "fail_fast", "max_failures", "retries", "flags")
 
 Texts = Dict[str, Dict[str, Any]]  # what was given, by the name of a parameter and its text
@@ -31,8 +35,8 @@ class Sweep(Batch):
     """The results of one script with each combination of the values of its parameters: a Batch whose table has the values as columns.
 
     The run of a combination gets ``--NAME VALUE`` as arguments after those of ``args``, and labels: its values by name, and the sweep's
-    ``name`` as ``sweep``. Its id is made of the name and the values, so that the same sweep with the same ``name`` and ``resume=True``
-    runs what is left of it, and finds the results of the rest.
+    ``name`` as ``sweep``. Its id is made of the name and the values, as ``scidex-oci batch --sweep`` makes it, so that the same sweep with the
+    same ``name`` and ``resume=True`` runs what is left of it, and finds the results of the rest.
     """
 
     def __init__(self, parameters: Mapping[str, Iterable[Any]], fields: Mapping[str, Any], *, name: Optional[str] = None,
@@ -105,9 +109,9 @@ def _texts(parameters: Mapping[str, Iterable[Any]]) -> Texts:
 
 
 def _parameter(name: str) -> str:
-    if name == _LABEL or not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} cannot name a parameter of a sweep: it becomes the flag --NAME and a label; take letters, digits, '.', '_' or '-'"
-                         f", and not {_LABEL!r}, which has the sweep's name")
+    if name == _LABEL or not _PARAMETER.fullmatch(name):
+        raise ValueError(f"{name!r} cannot name a parameter of a sweep: it becomes a flag and a label; take a letter, then at most 62 letters, digits, "
+                         f"'_' or '-', and not {_LABEL!r}, which has the sweep's name")
     return name
 
 
@@ -118,6 +122,8 @@ def _values_of(name: str, values: Any) -> Dict[str, Any]:
     for value in values:
         plain = value.item() if hasattr(value, "item") else value  # a number of NumPy
         text = _text(name, plain)
+        if not text or _CONTROL.search(text) or len(text.encode()) > _LONGEST_VALUE:
+            raise ValueError(f"{name}: the value {text[:40]!r} cannot be a label, which has 1 to {_LONGEST_VALUE} bytes without control characters")
         if text in found:
             raise ValueError(f"{name}: the value {text} is given twice")
         if len(found) == MAX_RUNS:
@@ -158,6 +164,11 @@ def _lines(name: str, parameters: Texts, fields: Mapping[str, Any]) -> Iterator[
 
 
 def _id(name: str, values: Mapping[str, str]) -> str:
-    """The same for the same arguments."""
-    digest = hashlib.sha256(json.dumps(list(values.items())).encode()).hexdigest()
-    return f"{name}-{digest[:16]}"
+    """As ``scidex-oci batch --sweep`` makes it: the same for the same values, in any order."""
+    pairs = sorted(values.items())
+    read = "".join(f"-{parameter}{_NOT_OF_ID.sub('_', text)}" for parameter, text in pairs)
+    raw = json.dumps([{"Name": parameter, "Value": text} for parameter, text in pairs], ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        raw = raw.replace(character, f"\\u{ord(character):04x}")
+    digest = "-" + hashlib.sha256(raw.encode()).hexdigest()[:12]
+    return name + read[: _LONGEST_ID - len(name) - len(digest)] + digest

@@ -1,10 +1,11 @@
 """Sweeps, against the real scidex-oci."""
 
 import asyncio
+import json
 from typing import Any, Dict, List, Tuple
 
 import scidex_oci
-from scidex_oci import AsyncExecutor, Executor, Sweep, Table
+from scidex_oci import AsyncExecutor, Executor, Result, Sweep, Table
 
 from .support import Case, children
 
@@ -40,7 +41,7 @@ class SweepsTest(Case):
             self.assertRegex(repr(runs), r"\A<Sweep 's1' of seed, lr: Batch that ")
             table = runs.table("m.json")
         self.check(table)
-        self.assertEqual(table[0]["id"], "s1-7f8c0f2ff7a418c0")  # another Python has the same, to resume it
+        self.assertRegex(table[0]["id"], r"\As1-lr0\.5-seed0-[0-9a-f]{12}\Z")
         self.assertEqual(self.tool.show(table[0]["id"]).analysis["pids"], 50)
         self.assertEqual(len(list(self.tool.ls("--label", "sweep=s1", "--label", "seed=1"))), 2)
 
@@ -52,6 +53,14 @@ class SweepsTest(Case):
             results = list(runs)
         self.assertEqual((len(results), before - {result.run_id for result in results}), (6, {r for r in before if "@1" not in r}))
         self.assertEqual({result.attempt for result in results}, {1})
+
+    def test_ids_are_those_of_the_command(self) -> None:
+        values = ["a", "<b> & 'c'", "\u2028ü", "x" * 250, "0.5"]
+        said = self.tool.call("batch", "--json", "--quiet", "--label=sweep=s1", *(f"--sweep={name}={','.join(values)}" for name in ("b", "A_1")),
+                              "--", "true")
+        commanded = {Result.from_json(json.loads(line)).run_id for line in said.splitlines()}
+        with scidex_oci.sweep(command=["true"], b=values, A_1=values, name="s1", resume=True, tool=self.tool) as runs:
+            self.assertEqual(({result.run_id for result in runs}, len(commanded)), (commanded, len(values) ** 2))
 
     def test_in_an_event_loop(self) -> None:
         async def swept() -> Tuple[Table, Table]:
@@ -90,6 +99,9 @@ class SweepsTest(Case):
                 (ValueError, "at most 1000000 runs, and this one would have 4000000", {"seed": range(2000), "lr": range(2000)}),
                 (ValueError, "more values", {"seed": range(10**12)}),
                 (ValueError, "'a b' cannot name a parameter", {"parameters": {"a b": [1]}}),
+                (ValueError, "seed: the value '' cannot be a label", {"seed": [""]}),
+                (ValueError, "cannot be a label", {"seed": ["a\nb"]}),
+                (ValueError, "cannot be a label", {"seed": ["ü" * 129]}),
                 (ValueError, "'sweep' cannot name a parameter", {"parameters": {"sweep": [1]}}),
                 (ValueError, "a sweep is named by 1 to 63 letters", {"name": "a/b"}),
                 (ValueError, '"seed" is a label of the sweep itself', {"labels": {"seed": "1"}}),
