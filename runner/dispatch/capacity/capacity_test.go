@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 )
@@ -10,8 +12,26 @@ func TestReadMachine(t *testing.T) {
 	if m := ReadMachine(); m.Memory <= 0 || m.CPUs < float64(runtime.NumCPU()) {
 		t.Errorf("%+v", m)
 	}
-	if n := processorsOf("/nowhere"); n != 0 {
-		t.Errorf("%v processors", n)
+}
+
+// TestReadFiles reads what the kernel may say.
+func TestReadFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for text, want := range map[string]Capacity{
+		"cpu  9 9\ncpu0 1 1\ncpu12 1 1\nintr 3\n": {CPUs: 2},
+		"MemTotal:  8 kB\nMemAvailable:   3 kB\n": {Memory: 3 << 10},
+		"MemAvailable: x kB\n":                    {},
+		"":                                        {},
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := (Capacity{memoryOf(path, "MemAvailable:"), processorsOf(path)}); got != want {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	}
+	if got := (Capacity{memoryOf("/nowhere", "MemAvailable:"), processorsOf("/nowhere")}); got != (Capacity{}) {
+		t.Errorf("of no file: %+v", got)
 	}
 }
 

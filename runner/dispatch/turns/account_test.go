@@ -2,6 +2,8 @@ package turns
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -228,20 +230,30 @@ func TestAccountRefused(t *testing.T) {
 	path := func(name string) string { return filepath.Join(dir, name) }
 	for _, err := range []error{
 		os.WriteFile(path("open"), nil, 0o644), os.Symlink(path("open"), path("link")), unix.Mkfifo(path("fifo"), 0o600), os.WriteFile(path("text"), []byte("text"), 0o600),
+		os.WriteFile(path("words"), bytes.Repeat([]byte("word "), 10), 0o600),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	f, err := os.Open(path("text"))
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"text", "words"} { // another engine lives
+		f, err := os.Open(path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := lock(f, unix.F_OFD_SETLK, unix.F_RDLCK, alive); err != nil {
+			t.Fatal(err)
+		}
 	}
-	defer f.Close()
-	if err := lock(f, unix.F_OFD_SETLK, unix.F_RDLCK, alive); err != nil {
-		t.Fatal(err)
+	refused := map[string]string{"open": "0600", "fifo": "0600", "link": "symbolic", "text": "remove it", "words": "remove it", "none/x": "no such"}
+	if os.Geteuid() == 0 { // no one else may give a file away
+		if err := errors.Join(os.WriteFile(path("another's"), nil, 0o600), os.Chown(path("another's"), 1, -1)); err != nil {
+			t.Fatal(err)
+		}
+		refused["another's"] = "is not a file of uid 0"
 	}
-	for name, want := range map[string]string{"open": "0600", "fifo": "0600", "link": "symbolic", "text": "remove it", "none/x": "no such"} {
+	for name, want := range refused {
 		if _, err := OpenAccount(path(name), machine); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
