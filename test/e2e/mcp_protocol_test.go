@@ -94,26 +94,69 @@ func contained(want, got any) bool {
 	return want == got
 }
 
-// TestMCPHostile: what is no message ends the server without harm: its runs end, and so does it.
+// TestMCPHostile: what is no message ends the server with one sentence.
 func TestMCPHostile(t *testing.T) {
-	for name, input := range map[string]string{
-		"no JSON":     "hello\n",
-		"half a line": `{"jsonrpc":"2.0","id":1,"meth`,
-		"large":       `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 20<<20) + `"}` + "\n",
-		"array":       "[]\n",
-		"deep":        strings.Repeat("[", 1<<20) + "\n",
-		"nothing":     "",
+	for name, c := range map[string]struct{ input, says string }{
+		"no JSON":         {"hello\n", "invalid character 'h'"},
+		"half a line":     {`{"jsonrpc":"2.0","id":1,"meth`, "unexpected EOF"},
+		"large":           {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 20<<20) + `"}` + "\n", "exceeded the configured maximum line length"},
+		"array":           {"[]\n", "empty batch"},
+		"deep":            {strings.Repeat("[", 1<<20) + "\n", "exceeded max depth"},
+		"number":          {"1\n", "cannot unmarshal"},
+		"two in a line":   {strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, 2) + "\n", "trailing data"},
+		"another version": {`{"jsonrpc":"1.0","id":1,"method":"ping"}` + "\n", `version tag "1.0"`},
+		"nothing":         {"", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t)
 			cmd := h.command(theHost.bin, "--root", h.root, "mcp")
-			cmd.Stdin = strings.NewReader(input)
+			cmd.Stdin = strings.NewReader(c.input)
 			out := h.finish(cmd)
-			if out.code != 0 && out.code != 125 || strings.Contains(out.stderr, "goroutine") || len(out.stdout)+len(out.stderr) > 10_000 {
-				t.Errorf("exit code %d\n%.2000s%.2000s", out.code, out.stdout, out.stderr)
+			if code := min(len(c.says), 1) * 125; out.code != code || out.stdout != "" {
+				t.Errorf("exit code %d, want %d\n%.2000s", out.code, code, out.stdout)
+			}
+			if strings.Count(out.stderr, "\n") != min(len(c.says), 1) || len(out.stderr) > 300 || c.says != "" && !strings.HasPrefix(out.stderr, "scidex-oci: mcp: ") ||
+				!strings.Contains(out.stderr, c.says) {
+				t.Errorf("it said %.2000q", out.stderr)
 			}
 		})
 	}
+}
+
+// TestMCPHostileWhileItRuns: the runs of a server that is ended by such a message end too.
+func TestMCPHostileWhileItRuns(t *testing.T) {
+	h := newHarness(t)
+	cmd := h.command(theHost.bin, "--root", h.root, "mcp")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	to, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_code","arguments":{"command":["sleep","1000"]}}}`,
+	} {
+		if _, err := io.WriteString(to, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, hangTimeout, "the run starts", func() bool { return strings.Contains(h.do("ls", "--state", "running", "--json").stdout, `"running"`) })
+	if _, err := io.WriteString(to, "hello\n"); err != nil {
+		t.Fatal(err)
+	}
+	h.ended(cmd, 125)
+	if !strings.Contains(stderr.String(), "invalid character 'h'") {
+		t.Errorf("it said %q", stderr.String())
+	}
+	if all := h.do("ls", "--json").stdout; !strings.Contains(all, `"canceled"`) || strings.Contains(all, `"running"`) {
+		t.Errorf("the run is %s", all)
+	}
+	h.collectUntilNothingIsLeft()
 }
 
 // web is a server over HTTP.
