@@ -11,10 +11,11 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Seque
 
 Row = Dict[str, Any]
 
-MAX_COLUMNS = 1000  # of a table: a name for each record would take memory for its square
+MAX_COLUMNS = 1000  # of an output: a name for each record would take memory for its square
+MAX_JOINED = 4000  # of the outputs of many runs
 
 _WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})")
-_NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?|[+-]?(nan|inf)", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?|[+-]?(nan|inf)", re.IGNORECASE)
 _TRUTH = {"true": True, "True": True, "false": False, "False": False}
 _LONGEST_NUMBER = 60  # characters
 
@@ -34,7 +35,9 @@ def records(name: str, data: bytes) -> List[Row]:
     if kind == "parquet":
         raise ValueError(f"{name!r}: Parquet is read by pandas alone: use dataframe()")
     try:
-        return _READERS[kind](data)
+        found = _READERS[kind](data)
+        columns_of(found)
+        return found
     except RecursionError:
         raise ValueError(f"{name!r} cannot be read: it is nested too deeply") from None
     except (ValueError, csv.Error) as error:
@@ -100,16 +103,16 @@ def _whole_line(cells: List[str], header: Sequence[str], number: int) -> List[st
 
 
 def typed(cells: Sequence[str]) -> List[Any]:
-    """Numbers, or True and False, where all cells of a column are; None where one is empty."""
-    convert: Callable[[str], Any] = str
-    given = [cell for cell in cells if cell]
-    if all(_WHOLE.fullmatch(cell) for cell in given):
-        convert = int
-    elif all(len(cell) <= _LONGEST_NUMBER and _NUMBER.fullmatch(cell) for cell in given):
-        convert = float
-    elif all(cell in _TRUTH for cell in given):
-        convert = _TRUTH.__getitem__
-    return [convert(cell) if cell else None for cell in cells]
+    """Numbers, or True and False, where all cells of a column are; None where one is empty, or NA among numbers."""
+    given = {cell for cell in cells if cell}
+    numbers = given - {"NA"}
+    if numbers and all(map(_WHOLE.fullmatch, numbers)):
+        return [int(cell) if cell in numbers else None for cell in cells]
+    if numbers and all(len(cell) <= _LONGEST_NUMBER and _NUMBER.fullmatch(cell) for cell in numbers):
+        return [float(cell) if cell in numbers else None for cell in cells]
+    if all(cell in _TRUTH for cell in given):
+        return [_TRUTH.get(cell) for cell in cells]
+    return [cell or None for cell in cells]
 
 
 def _json(data: bytes) -> List[Row]:
@@ -132,11 +135,11 @@ def _object(value: Any) -> Row:
 _READERS: Dict[str, Callable[[bytes], List[Row]]] = {"csv": _csv, "tsv": _tsv, "json": _json, "jsonl": _json_lines}
 
 
-def columns_of(rows: Iterable[Mapping[str, Any]], known: Optional[Sequence[str]] = None) -> List[str]:
+def columns_of(rows: Iterable[Mapping[str, Any]], known: Optional[Sequence[str]] = None, most: int = MAX_COLUMNS) -> List[str]:
     """The names of all columns, in the order in which they come. Raises ValueError where there are too many."""
     found = dict.fromkeys(known or ())
     for row in rows:
         found.update(dict.fromkeys(row))
-        if len(found) > MAX_COLUMNS:
-            raise ValueError(f"there would be more than {MAX_COLUMNS} columns")
+        if len(found) > most:
+            raise ValueError(f"there would be more than {most} columns")
     return list(found)

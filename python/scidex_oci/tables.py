@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Union, overload
 
 from . import markup
 from .errors import CommandError
-from .records import Row, columns_of, pandas, records, typed
+from .records import MAX_JOINED, Row, columns_of, pandas, records, typed
 from .result import Result
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Table(Sequence[Row]):
     def __init__(self, rows: Iterable[Mapping[str, Any]], columns: Optional[Sequence[str]] = None,
                  problems: Optional[Mapping[str, str]] = None, warnings: Sequence[str] = ()) -> None:
         given = list(rows)
-        self.columns = columns_of(given, columns)
+        self.columns = columns_of(given, columns, sys.maxsize)
         self.rows: List[Row] = [{name: row.get(name) for name in self.columns} for row in given]
         self.problems = dict(problems or {})
         self.warnings = list(warnings)
@@ -112,7 +113,7 @@ def joined(results: Iterable[Result], path: Optional[StrPath], values: Values) -
         try:
             if path is not None and result.ok:
                 found = _records(result, os.fspath(path))
-            columns = columns_of(found, columns)
+            columns = columns_of(found, columns, MAX_JOINED)
         except (ValueError, CommandError) as error:
             found, problems[result.run_id] = [], str(error)
         parts.append(_Part({"id": result.id, "attempt": result.attempt, "state": str(result.state)}, result.labels, found))
