@@ -86,8 +86,8 @@ class Batch:
         goes_on = "has ended" if self._call.process.wait(0) else "goes on"
         parts = [markup.paragraph(markup.strong(f"Batch that {goes_on}:"), markup.strong(ended), f"({waiting} to take)")]
         if bad:
-            rows = [[r.run_id if r.attempt else r.id, str(r.state), r.reason, r.message] for r in bad]
-            parts.append(markup.grid(["id", "state", "reason", "message"], rows, len(rows)))
+            rows = [[r.run_id if r.attempt else r.id, str(r.state), r.reason, r.message, r.usage.wall_ms / 1000, r.outputs_total] for r in bad]
+            parts.append(markup.grid(["id", "state", "reason", "message", "seconds", "outputs"], rows, len(rows)))
         return markup.block(parts)
 
     def table(self, path: Optional[StrPath] = None) -> Table:

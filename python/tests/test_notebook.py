@@ -96,11 +96,13 @@ class NotebookTest(Case):
 
     def test_batch(self) -> None:
         lines = [{"id": f"b{i}", "command": ["sh", "-c", f"echo '<i>$x$' >&2; exit {i}"]} for i in range(9)]
-        with Batch(lines, tool=self.tool) as batch:
+        with Batch(lines, jobs=1, tool=self.tool) as batch:
             list(batch)
         reader = self.read(batch)
-        self.assertEqual(reader.cells[4:8], ["b1@1", "failed", "exit", "the analysis exited with 1: <i>$x$"])
-        self.assertEqual(len(reader.cells), 4 * 6)  # five that failed
+        first = reader.cells[6:12]
+        self.assertEqual(first[:4] + first[5:], ["b1@1", "failed", "exit", "the analysis exited with 1: <i>$x$", "0"])
+        self.assertGreater(float(first[4]), 0)
+        self.assertEqual(len(reader.cells), 6 * 6)  # five that failed
         self.assertIn("1 complete", batch._repr_html_())
         self.assertIn("8 failed", batch._repr_html_())
 
