@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
-	"github.com/scidex-ai/scidex-oci/outputs/notebook"
 	"github.com/scidex-ai/scidex-oci/outputs/report/markup"
+	"github.com/scidex-ai/scidex-oci/outputs/report/notebook"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 

@@ -85,7 +85,7 @@ func TestDamaged(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	others, err := filepath.Glob("../report/testdata/notebooks/*.ipynb")
+	others, err := filepath.Glob("../testdata/notebooks/*.ipynb")
 	if err != nil || len(others) == 0 {
 		f.Fatalf("no notebooks of others: %v", err)
 	}
