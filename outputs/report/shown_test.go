@@ -1,7 +1,9 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -153,4 +155,31 @@ func TestNotebook(t *testing.T) {
 	if !strings.Contains(text, "In [4] ended with an error") || !strings.Contains(text, "an output of the type application/javascript") || len(all(root, atom.Img)) != 1 {
 		t.Errorf("%q", text)
 	}
+}
+
+// FuzzRows: what is read of tables and records is bounded, whatever they hold.
+func FuzzRows(f *testing.F) {
+	for _, seed := range []string{`[{"a":1},{"b":[1,{"c":"x"}]}]`, "{\"a\":1}\n{\"a\":null}", "a,b\n1,0.30000000000000004\n", "a\tb\n\"", `{"a":{"b":1}}`, "[[", "\xef\xbb\xbfa\n1", `[{"a":1}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, content string) {
+		for _, lines := range []bool{false, true} {
+			r := recordReader{lines: lines}
+			_ = r.read(json.NewDecoder(strings.NewReader(content)))
+			for _, row := range r.rows() {
+				if len(row) != len(r.names) || len(row) > tableColumns {
+					t.Fatalf("a row of %d cells for %d names", len(row), len(r.names))
+				}
+			}
+		}
+		for _, read := range []func([]byte) (Row, error){lastObject, func(content []byte) (Row, error) { return lastRecord(content, ',') }} {
+			row, err := read([]byte(content))
+			if len(row.Names) > lastColumns && err == nil || err == nil && len(row.Names) != len(row.Values) {
+				t.Fatalf("%d names, %d values", len(row.Names), len(row.Values))
+			}
+		}
+		if short := rounded(content); Finite(content) && (!Finite(short) || math.Abs(Value(short)-Value(content)) > 0.01+1e-5*math.Abs(Value(content))) {
+			t.Fatalf("%s is shown as %s", content, short)
+		}
+	})
 }
