@@ -1,5 +1,5 @@
 // Command scidex-oci-net is scidex-oci with what other hosts are needed for: PostgreSQL, S3, registries, the queue and the web
-// application. scidex-oci executes it where it is asked for one of them.
+// application; and with pages and tables of runs. scidex-oci executes it where it is asked for one of them.
 package main
 
 import (

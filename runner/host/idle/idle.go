@@ -2,8 +2,8 @@
 package idle
 
 import (
+	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"sync"
 	"time"
 )
@@ -44,7 +44,7 @@ func release() {
 
 // freeHeap returns the bytes of the heap that the process has and does not use.
 func freeHeap() uint64 {
-	free := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
-	metrics.Read(free)
-	return free[0].Value.Uint64() + free[1].Value.Uint64()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapIdle - m.HeapReleased + m.HeapInuse - m.HeapAlloc
 }
