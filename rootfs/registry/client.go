@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -36,10 +37,15 @@ func (p *puller) connect(ref Reference) (done func()) {
 		ManifestMediaTypes: manifestTypes,
 		MaxMetadataBytes:   layout.MaxManifest,
 		Client: &auth.Client{
-			Client:     client,
-			Header:     http.Header{"User-Agent": {p.UserAgent}},
-			Cache:      auth.NewCache(),
-			Credential: auth.CredentialFunc(p.Credentials),
+			Client: client,
+			Header: http.Header{"User-Agent": {p.UserAgent}},
+			Cache:  auth.NewCache(),
+			Credential: func(ctx context.Context, host string) (auth.Credential, error) {
+				if p.Credentials == nil || canonical(host) != canonical(ref.host) {
+					return auth.EmptyCredential, nil
+				}
+				return p.Credentials(ctx, ref.host, ref.path)
+			},
 		},
 	}
 	return transport.CloseIdleConnections

@@ -20,7 +20,7 @@ func explain(err error, ref Reference) error {
 	host := ref.remote().Registry
 	switch {
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
-		return fmt.Errorf("%s wants a user name and a password; store them with: docker login %s: %w", host, host, err)
+		return fmt.Errorf("%s wants a user name and a password; store them with: docker login %s, or podman login: %w", host, host, err)
 	case errors.As(err, &certificate):
 		return fmt.Errorf("the certificate of %s is not trusted; name its authority's file in SSL_CERT_FILE: %w", host, certificate.Err)
 	case errors.Is(err, http.ErrSchemeMismatch):
@@ -32,7 +32,7 @@ func explain(err error, ref Reference) error {
 	}
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("%s refuses, or has no such image; give credentials with: docker login %s: %w", host, host, err)
+		return fmt.Errorf("%s refuses, or has no such image; give credentials with: docker login %s, or podman login: %w", host, host, err)
 	case http.StatusTooManyRequests:
 		return fmt.Errorf("%s asks to come back later; with credentials it may allow more: %w", host, err)
 	}

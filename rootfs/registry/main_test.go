@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 }
 
 // password is what the registries of the tests want to hear.
-func password(context.Context, string) (auth.Credential, error) {
+func password(context.Context, string, string) (auth.Credential, error) {
 	return auth.Credential{Username: registrytest.User, Password: registrytest.Password}, nil
 }
 

@@ -55,7 +55,7 @@ func TestPullSaysWhoIsAsking(t *testing.T) {
 	ref := server.Address + "/image:1"
 	_, err := pull(t, ref, empty(t), Options{})
 	expectRefusal(t, err, "docker login "+server.Address)
-	_, err = pull(t, ref, empty(t), Options{Credentials: func(context.Context, string) (auth.Credential, error) {
+	_, err = pull(t, ref, empty(t), Options{Credentials: func(context.Context, string, string) (auth.Credential, error) {
 		return auth.Credential{Username: registrytest.User, Password: "wrong"}, nil
 	}})
 	expectRefusal(t, err, "docker login "+server.Address)
@@ -113,20 +113,22 @@ func TestCredentialFile(t *testing.T) {
 		{"HOME": "/none", "DOCKER_CONFIG": "/none", "REGISTRY_AUTH_FILE": home + "/.docker/config.json"},
 		{"REGISTRY_AUTH_FILE": home + "/helper.json"},
 	} {
-		credentials, err := FromDocker(func(key string) string { return env[key] })
+		credentials, err := Stored(func(key string) string { return env[key] })
 		must(t, err)
 		if _, err := pull(t, ref, empty(t), Options{Credentials: credentials}); err != nil {
 			t.Errorf("%v: %v", env, err)
 		}
 	}
 	for _, env := range []map[string]string{{}, {"HOME": "/none"}} {
-		if credentials, err := FromDocker(func(key string) string { return env[key] }); credentials != nil || err != nil {
-			t.Errorf("%v: %v", env, err)
+		credentials, err := Stored(func(key string) string { return env[key] })
+		must(t, err)
+		if got, err := credentials(t.Context(), server.Address, "image"); got != auth.EmptyCredential || err != nil {
+			t.Errorf("%v: %v, %v", env, got, err)
 		}
 	}
 	must(t, os.WriteFile(home+"/torn.json", []byte(`{"auths":`), 0o600))
 	for _, file := range []string{"/none", home + "/torn.json"} {
-		_, err := FromDocker(func(string) string { return file })
+		_, err := Stored(func(string) string { return file })
 		expectRefusal(t, err, "credential file", file)
 	}
 }

@@ -25,9 +25,10 @@ func newPull(p *command.Program) *cli.Command {
 digest pins the image: the registry cannot give another one for it. Of an image for several platforms that
 for this host is taken. What an interrupted pull has left is gone on with, for a day.
 
-The registry is asked with what "docker login" has stored for it ($REGISTRY_AUTH_FILE, $DOCKER_CONFIG/config.json
-or ~/.docker/config.json, and the credential helpers named there), else anonymously. Its certificate is checked
-by the system's authorities, or those in SSL_CERT_FILE.
+The registry is asked with what "podman login" or "docker login" has stored for it, else anonymously:
+$REGISTRY_AUTH_FILE alone, or the first that has something for it of $XDG_RUNTIME_DIR/containers/auth.json,
+~/.config/containers/auth.json and $DOCKER_CONFIG/config.json or ~/.docker/config.json, with the credential
+helpers named there. Its certificate is checked by the system's authorities, or those in SSL_CERT_FILE.
 
 ` + aboutImport,
 		Flags: o.flags(),
@@ -67,7 +68,7 @@ func pullImage(ctx context.Context, p *command.Program, o pullOptions, given str
 	if err != nil {
 		return err
 	}
-	credentials, err := registry.FromDocker(p.Env.Text)
+	credentials, err := registry.Stored(p.Env.Text)
 	if err != nil {
 		return err
 	}
