@@ -16,39 +16,48 @@ import (
 )
 
 // connect makes the client for a registry. Certificates are verified with the system's authorities, or those in
-// SSL_CERT_FILE (crypto/x509). Nothing is sent before the first request. Call done at the end.
-func (p *puller) connect(ref Reference) (done func()) {
+// SSL_CERT_FILE (crypto/x509), and those of the host's directory. Nothing is sent before the first request. Call done at the
+// end.
+func (p *puller) connect() (done func()) {
+	to := &transports{base: p.transport(), certs: p.CertDirs, each: make(map[string]*http.Transport)}
+	client := &http.Client{
+		Transport: &retry.Transport{
+			Base:   to,
+			Policy: func() retry.Policy { return again{first: p.Backoff, log: p.Log} },
+		},
+		CheckRedirect: checkRedirect,
+	}
+	p.repo = &remote.Repository{
+		Reference:          p.ref.remote(),
+		PlainHTTP:          p.Options.PlainHTTP,
+		ManifestMediaTypes: manifestTypes,
+		MaxMetadataBytes:   layout.MaxManifest,
+		Client: &auth.Client{
+			Client:     client,
+			Header:     http.Header{"User-Agent": {p.UserAgent}},
+			Cache:      auth.NewCache(),
+			Credential: p.credential,
+		},
+	}
+	return to.closeIdle
+}
+
+func (p *puller) transport() *http.Transport {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = p.Stall
 	transport.DisableCompression = true // sizes and digests are of stored bytes
 	// One HTTP/2 connection carries all requests: a retry must not use a dead one.
 	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: p.Stall / 2, PingTimeout: p.Stall / 2}
 	transport.MaxResponseHeaderBytes = 1 << 20
-	client := &http.Client{
-		Transport: &retry.Transport{
-			Base:   transport,
-			Policy: func() retry.Policy { return again{first: p.Backoff, log: p.Log} },
-		},
-		CheckRedirect: checkRedirect,
+	return transport
+}
+
+// credential is that of the image, for its own host alone.
+func (p *puller) credential(ctx context.Context, host string) (auth.Credential, error) {
+	if p.Credentials == nil || canonical(host) != canonical(p.ref.host) {
+		return auth.EmptyCredential, nil
 	}
-	p.repo = &remote.Repository{
-		Reference:          ref.remote(),
-		PlainHTTP:          p.PlainHTTP,
-		ManifestMediaTypes: manifestTypes,
-		MaxMetadataBytes:   layout.MaxManifest,
-		Client: &auth.Client{
-			Client: client,
-			Header: http.Header{"User-Agent": {p.UserAgent}},
-			Cache:  auth.NewCache(),
-			Credential: func(ctx context.Context, host string) (auth.Credential, error) {
-				if p.Credentials == nil || canonical(host) != canonical(ref.host) {
-					return auth.EmptyCredential, nil
-				}
-				return p.Credentials(ctx, ref.host, ref.path)
-			},
-		},
-	}
-	return transport.CloseIdleConnections
+	return p.Credentials(ctx, p.ref.host, p.ref.path)
 }
 
 // checkRedirect runs after oras has removed the credentials from a request to another address.

@@ -263,9 +263,9 @@ func testRedirects(t *testing.T, s *site) {
 		}
 		l := empty(t)
 		direct := mustParse(t, s.server.Address+"/image:1")
-		p := &puller{Options: options(), into: l}
+		p := &puller{Options: options(), ref: direct, into: l}
 		p.applyDefaults()
-		defer p.connect(direct)()
+		defer p.connect()()
 		for _, d := range append(slices.Clip(s.manifest.Layers), s.manifest.Config) {
 			if strings.HasSuffix(r.URL.Path, d.Digest.Encoded()) {
 				body, err := p.repo.Blobs().Fetch(r.Context(), d)

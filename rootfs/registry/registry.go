@@ -28,6 +28,8 @@ type Options struct {
 	Credentials Credentials
 	// PlainHTTP disables TLS. Loopback addresses are tried with TLS first, and without if they do not speak it.
 	PlainHTTP bool
+	// CertDirs are searched for HOST[:PORT] with a host's certificates; see the function CertDirs.
+	CertDirs []string
 	// MaxBytes bounds the total download; 0 means 32 GiB.
 	MaxBytes int64
 	// Progress, if not nil, receives the bytes present of a blob, concurrently.
@@ -72,6 +74,7 @@ const parallel = 3
 // puller is one pull.
 type puller struct {
 	Options
+	ref  Reference
 	repo *remote.Repository
 	into *layout.Layout
 }
@@ -81,11 +84,22 @@ type puller struct {
 // pull. The caller must hold the layout (layout.Hold) until the image has a name.
 func Pull(ctx context.Context, ref Reference, into *layout.Layout, o Options) (ocispec.Descriptor, error) {
 	o.applyDefaults()
-	p := &puller{Options: o, into: into}
-	defer p.connect(ref)()
+	p := &puller{Options: o, ref: ref, into: into}
+	desc, err := p.pullOnce(ctx)
+	if err != nil {
+		return ocispec.Descriptor{}, fmt.Errorf("pull %s: %w", ref.given, printable{err})
+	}
+	return desc, nil
+}
+
+func (p *puller) pullOnce(ctx context.Context) (ocispec.Descriptor, error) {
+	if _, err := hostTLS(p.CertDirs, p.ref.host); err != nil { // is said before anything is sent
+		return ocispec.Descriptor{}, err
+	}
+	defer p.connect()()
 	desc, err := p.pull(ctx)
 	if err != nil {
-		return ocispec.Descriptor{}, fmt.Errorf("pull %s: %w", ref.given, printable{explain(err, ref)})
+		return desc, p.explain(err)
 	}
 	return desc, nil
 }

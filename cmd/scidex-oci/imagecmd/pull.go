@@ -28,7 +28,9 @@ for this host is taken. What an interrupted pull has left is gone on with, for a
 The registry is asked with what "podman login" or "docker login" has stored for it, else anonymously:
 $REGISTRY_AUTH_FILE alone, or the first that has something for it of $XDG_RUNTIME_DIR/containers/auth.json,
 ~/.config/containers/auth.json and $DOCKER_CONFIG/config.json or ~/.docker/config.json, with the credential
-helpers named there. Its certificate is checked by the system's authorities, or those in SSL_CERT_FILE.
+helpers named there. Its certificate is checked by the system's authorities, or those in SSL_CERT_FILE, and by
+HOST[:PORT]/*.crt in ~/.config/containers/certs.d, else /etc/containers/certs.d, else /etc/docker/certs.d;
+*.cert with *.key there are certificates of the client.
 
 ` + aboutImport,
 		Flags: o.flags(),
@@ -72,7 +74,9 @@ func pullImage(ctx context.Context, p *command.Program, o pullOptions, given str
 	if err != nil {
 		return err
 	}
-	how := registry.Options{Credentials: credentials, PlainHTTP: o.plainHTTP, UserAgent: "scidex-oci/" + p.Build.Version}
+	how := registry.Options{
+		Credentials: credentials, PlainHTTP: o.plainHTTP, UserAgent: "scidex-oci/" + p.Build.Version, CertDirs: registry.CertDirs(p.Env.Text),
+	}
 	return add(ctx, p, o.json, func(ctx context.Context, to *image.Store, view progressView) (image.Imported, error) {
 		how.Log = s.Logger(view)
 		how.Progress = func(blob ocispec.Descriptor, done int64) {

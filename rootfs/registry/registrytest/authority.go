@@ -67,6 +67,15 @@ func (a *Authority) Pool() *x509.CertPool {
 // Certificate makes the files of a server's certificate and its key.
 func (a *Authority) Certificate(t testing.TB) (certFile, keyFile string) {
 	t.Helper()
+	dir := t.TempDir()
+	certFile, keyFile = filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key")
+	a.Sign(t, certFile, keyFile)
+	return certFile, keyFile
+}
+
+// Sign writes a certificate for loopback, and for a client, and its key.
+func (a *Authority) Sign(t testing.TB, certFile, keyFile string) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	try(t, err)
 	template := &x509.Certificate{
@@ -78,10 +87,7 @@ func (a *Authority) Certificate(t testing.TB) (certFile, keyFile string) {
 	try(t, err)
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	try(t, err)
-	dir := t.TempDir()
-	certFile, keyFile = filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key")
 	try(t, writePEM(certFile, "CERTIFICATE", der), writePEM(keyFile, "PRIVATE KEY", private))
-	return certFile, keyFile
 }
 
 func (a *Authority) config(t testing.TB) *tls.Config {

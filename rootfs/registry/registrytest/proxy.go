@@ -25,7 +25,11 @@ type Proxy struct {
 }
 
 // NewProxy runs a proxy before a registry until the end of the test.
-func NewProxy(t testing.TB, s *Server) *Proxy {
+func NewProxy(t testing.TB, s *Server) *Proxy { return NewProxyWith(t, s, s.Authority, nil) }
+
+// NewProxyWith is NewProxy with a certificate of another authority. It demands client certificates of clients, unless
+// that is nil.
+func NewProxyWith(t testing.TB, s *Server, own, clients *Authority) *Proxy {
 	t.Helper()
 	to := &url.URL{Scheme: "https", Host: s.Address}
 	if s.plain {
@@ -38,7 +42,11 @@ func NewProxy(t testing.TB, s *Server) *Proxy {
 	behind.ErrorLog = log.New(io.Discard, "", 0)
 	t.Cleanup(transport.CloseIdleConnections)
 	p := &Proxy{}
-	url := s.TLSServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	config := own.config(t)
+	if clients != nil {
+		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, clients.Pool()
+	}
+	url := tlsServer(t, config, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mutex.Lock()
 		p.seen = append(p.seen, r.Clone(r.Context()))
 		fault := p.fault
@@ -56,8 +64,13 @@ func NewProxy(t testing.TB, s *Server) *Proxy {
 // TLSServer runs a server with the registry authority's certificate, until the end of the test, and returns its URL.
 func (s *Server) TLSServer(t testing.TB, handler http.Handler) string {
 	t.Helper()
+	return tlsServer(t, s.Authority.config(t), handler)
+}
+
+func tlsServer(t testing.TB, config *tls.Config, handler http.Handler) string {
+	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
-	server.TLS = s.Authority.config(t)
+	server.TLS = config
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // broken connections are its purpose
 	server.StartTLS()
 	t.Cleanup(server.Close)
