@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
-// connect makes the client for a registry. Certificates are verified with the system's authorities, or those in
+// connect makes the client for a source. Certificates are verified with the system's authorities, or those in
 // SSL_CERT_FILE (crypto/x509), and those of the host's directory. Nothing is sent before the first request. Call done at the
 // end.
 func (p *puller) connect() (done func()) {
@@ -23,13 +23,13 @@ func (p *puller) connect() (done func()) {
 	client := &http.Client{
 		Transport: &retry.Transport{
 			Base:   to,
-			Policy: func() retry.Policy { return again{first: p.Backoff, log: p.Log} },
+			Policy: func() retry.Policy { return again{first: p.Backoff, mirror: p.from.mirror, log: p.Log} },
 		},
 		CheckRedirect: checkRedirect,
 	}
 	p.repo = &remote.Repository{
-		Reference:          p.ref.remote(),
-		PlainHTTP:          p.Options.PlainHTTP,
+		Reference:          p.from.remote(),
+		PlainHTTP:          p.from.plain,
 		ManifestMediaTypes: manifestTypes,
 		MaxMetadataBytes:   layout.MaxManifest,
 		Client: &auth.Client{
@@ -52,12 +52,12 @@ func (p *puller) transport() *http.Transport {
 	return transport
 }
 
-// credential is that of the image, for its own host alone.
+// credential is that of the source, for its own host alone.
 func (p *puller) credential(ctx context.Context, host string) (auth.Credential, error) {
-	if p.Credentials == nil || canonical(host) != canonical(p.ref.host) {
+	if p.Credentials == nil || canonical(host) != canonical(p.from.host) {
 		return auth.EmptyCredential, nil
 	}
-	return p.Credentials(ctx, p.ref.host, p.ref.path)
+	return p.Credentials(ctx, p.from.host, p.from.path)
 }
 
 // checkRedirect runs after oras has removed the credentials from a request to another address.

@@ -20,7 +20,7 @@ import (
 func (p *puller) explain(err error) error {
 	var answer *errcode.ErrorResponse
 	var certificate *tls.CertificateVerificationError
-	host := p.ref.host
+	host := p.from.host
 	switch {
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
 		return fmt.Errorf("%s wants a user name and a password; store them with: docker login %s, or podman login: %w", host, host, err)
@@ -54,7 +54,7 @@ func (p *puller) failedAt(err error) string {
 			return to.Host
 		}
 	}
-	return p.ref.host
+	return p.from.host
 }
 
 // certFile is where a file of that host's certificates may lie.

@@ -263,7 +263,7 @@ func testRedirects(t *testing.T, s *site) {
 		}
 		l := empty(t)
 		direct := mustParse(t, s.server.Address+"/image:1")
-		p := &puller{Options: options(), ref: direct, into: l}
+		p := &puller{Options: options(), from: source{Reference: direct}, into: l}
 		p.applyDefaults()
 		defer p.connect()()
 		for _, d := range append(slices.Clip(s.manifest.Layers), s.manifest.Config) {

@@ -18,12 +18,14 @@ type Reference struct {
 	given      string
 }
 
+// maxReference bounds a reference in bytes.
+const maxReference = 512
+
 // Parse reads a reference by Docker's rules, by default with tag "latest", except that it must name its registry. What
 // other tools substitute for a missing host is a guess.
 func Parse(given string) (Reference, error) {
-	const most = 512
-	if len(given) > most {
-		return Reference{}, fmt.Errorf("the reference of an image has %d bytes; at most %d are allowed", len(given), most)
+	if len(given) > maxReference {
+		return Reference{}, fmt.Errorf("the reference of an image has %d bytes; at most %d are allowed", len(given), maxReference)
 	}
 	r, err := parse(given)
 	if err == nil {
@@ -40,8 +42,7 @@ func parse(given string) (Reference, error) {
 	if strings.HasSuffix(base, ":") {
 		return Reference{}, errors.New("the tag is empty")
 	}
-	host, _, _ := strings.Cut(base, "/")
-	if host == base || host != "localhost" && !strings.ContainsAny(host, ".:") {
+	if !hasRegistry(base) {
 		return Reference{}, errors.New("it names no registry")
 	}
 	tag, err := name.NewTag(base)
@@ -50,7 +51,7 @@ func parse(given string) (Reference, error) {
 	}
 	r := Reference{host: tag.RegistryStr(), path: tag.RepositoryStr(), tag: tag.TagStr(), given: given}
 	if r.host == name.DefaultRegistry { // oras and "docker login" use its other name
-		r.host = host
+		r.host, _, _ = strings.Cut(base, "/")
 	}
 	if !pinned {
 		return r, nil

@@ -15,6 +15,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote"
 
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
@@ -26,15 +27,18 @@ type Options struct {
 	Platform ocispec.Platform
 	// Credentials authenticate requests; nil is anonymous.
 	Credentials Credentials
-	// PlainHTTP disables TLS. Loopback addresses are tried with TLS first, and without if they do not speak it.
+	// PlainHTTP disables TLS for the registry, not for its mirrors. Loopback addresses are tried with TLS first, and without
+	// if they do not speak it.
 	PlainHTTP bool
+	// Sites are what is known about registries, by HOST[:PORT]; Docker's is docker.io.
+	Sites map[string]Site
 	// CertDirs are searched for HOST[:PORT] with a host's certificates; see the function CertDirs.
 	CertDirs []string
 	// MaxBytes bounds the total download; 0 means 32 GiB.
 	MaxBytes int64
 	// Progress, if not nil, receives the bytes present of a blob, concurrently.
 	Progress func(blob ocispec.Descriptor, done int64)
-	// Log receives retries; nil discards them.
+	// Log receives retries and mirrors that failed; nil discards them.
 	Log *slog.Logger
 	// Stall is the timeout of an idle connection, which is then retried; 0 means a minute.
 	Stall time.Duration
@@ -71,36 +75,64 @@ func (o *Options) applyDefaults() {
 // parallel is the number of concurrent downloads, as in Docker.
 const parallel = 3
 
-// puller is one pull.
+// puller is one pull from one source.
 type puller struct {
 	Options
-	ref  Reference
+	from source
 	repo *remote.Repository
 	into *layout.Layout
 }
 
 // Pull downloads an image and returns its manifest, which is in the layout with all it refers to, verified. It verifies
 // existing blobs without a download, waits for those that others are downloading, and resumes those of an interrupted
-// pull. The caller must hold the layout (layout.Hold) until the image has a name.
+// pull. A mirror that fails is passed over, and what came from it and was verified is kept. The caller must hold the layout
+// (layout.Hold) until the image has a name.
 func Pull(ctx context.Context, ref Reference, into *layout.Layout, o Options) (ocispec.Descriptor, error) {
 	o.applyDefaults()
-	p := &puller{Options: o, ref: ref, into: into}
-	desc, err := p.pullOnce(ctx)
+	desc, err := o.pullFromAny(ctx, ref, into)
 	if err != nil {
 		return ocispec.Descriptor{}, fmt.Errorf("pull %s: %w", ref.given, printable{err})
 	}
 	return desc, nil
 }
 
-func (p *puller) pullOnce(ctx context.Context) (ocispec.Descriptor, error) {
-	if _, err := hostTLS(p.CertDirs, p.ref.host); err != nil { // is said before anything is sent
-		return ocispec.Descriptor{}, err
+func (o *Options) pullFromAny(ctx context.Context, ref Reference, into *layout.Layout) (desc ocispec.Descriptor, err error) {
+	sources, err := o.sources(ref)
+	if err != nil {
+		return desc, err
 	}
+	for _, from := range sources { // a damaged file is said before anything is sent
+		if _, err := hostTLS(o.CertDirs, from.host); err != nil {
+			return desc, err
+		}
+	}
+	for _, from := range sources {
+		p := &puller{Options: *o, from: from, into: into}
+		desc, err = p.pullOnce(ctx)
+		if err == nil || !from.mirror || final(ctx, err) {
+			return desc, err
+		}
+		o.passedOver(ctx, from, err)
+	}
+	return desc, err
+}
+
+// passedOver says why a mirror did not give the image. A mirror that does not have it is no problem.
+func (o *Options) passedOver(ctx context.Context, from source, err error) {
+	level := slog.LevelWarn
+	if errors.Is(err, errdef.ErrNotFound) {
+		level = slog.LevelInfo
+	}
+	o.Log.Log(ctx, level, "a mirror is passed over", "mirror", from.host+"/"+from.path, "error", printable{err})
+}
+
+func (p *puller) pullOnce(ctx context.Context) (ocispec.Descriptor, error) {
 	defer p.connect()()
 	desc, err := p.pull(ctx)
 	if err != nil {
 		return desc, p.explain(err)
 	}
+	p.Log.Info("an image was pulled", "from", p.from.host+"/"+p.from.path, "digest", desc.Digest)
 	return desc, nil
 }
 

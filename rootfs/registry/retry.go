@@ -23,13 +23,14 @@ const (
 // again is the retry policy (retry.Policy of oras): requests to a busy or restarting server are retried, and its
 // Retry-After (RFC 9110, 10.2.3) is honoured.
 type again struct {
-	first time.Duration
-	log   *slog.Logger
+	first  time.Duration
+	mirror bool // there is another place to ask
+	log    *slog.Logger
 }
 
 // Retry returns the wait before the next try, or a negative duration for none.
 func (a again) Retry(attempt int, resp *http.Response, err error) (time.Duration, error) {
-	if attempt >= maxTries || err != nil && !retryable(err) || err == nil && !busy(resp.StatusCode) {
+	if attempt >= a.tries(err) || err != nil && !retryable(err) || err == nil && !busy(resp.StatusCode) {
 		return -1, nil
 	}
 	wait := min(a.first<<attempt, maxWait)
@@ -44,6 +45,18 @@ func (a again) Retry(attempt int, resp *http.Response, err error) (time.Duration
 	}
 	a.log.Warn("a request is tried again", "in", wait.Round(time.Millisecond), "status", status(resp), "error", err)
 	return wait, nil
+}
+
+// tries bounds the retries. A mirror is retried twice, and not where it cannot be reached.
+func (a again) tries(err error) int {
+	var network *net.OpError
+	switch {
+	case !a.mirror:
+		return maxTries
+	case errors.As(err, &network) && network.Op == "dial":
+		return 0
+	}
+	return 2
 }
 
 func status(resp *http.Response) string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/images"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -25,6 +26,8 @@ const (
 	knownLabel  = "label"
 	knownImage  = "image"
 	knownOutput = "output"
+	knownKey    = "key"
+	knownShort  = "short-name"
 )
 
 // offered bounds the runs that completion looks at, and the outputs that it offers.
@@ -36,15 +39,15 @@ func newCompleteCommand(p *command.Program) *cli.Command {
 		Name:      "complete",
 		Hidden:    true,
 		Usage:     "print what an argument may be, for a shell",
-		UsageText: "scidex-oci complete run|label|image TEXT | output TEXT ID",
+		UsageText: "scidex-oci complete run|label|image|key|short-name TEXT | output TEXT ID",
 		ArgsUsage: "KIND TEXT [ID]",
 		Action: func(c *cli.Context) error {
 			given, err := command.Args(c, 2, 3)
 			if err != nil {
 				return err
 			}
-			if given[0] == knownImage {
-				return completeImages(c, p, given[1])
+			if from := withoutStores()[given[0]]; from != nil {
+				return completeFrom(c, p, given[1], from)
 			}
 			return p.WithRawStores(c, func(st *stores.Stores) error {
 				return complete(c.Context, p.Stdout, st.Catalog, given)
@@ -110,14 +113,35 @@ func completeOutputs(ctx context.Context, w io.Writer, runs catalog.Catalog, tex
 	})
 }
 
-func completeImages(c *cli.Context, p *command.Program, text string) error {
+// words are candidates and what they are.
+type words struct {
+	about string
+	list  func(*command.Program) ([]string, error)
+}
+
+// withoutStores are the candidates that need no catalog.
+func withoutStores() map[string]*words {
+	return map[string]*words{
+		knownImage: {"image", func(p *command.Program) ([]string, error) {
+			names, err := images.Names(p)
+			return append([]string{"host"}, names...), err
+		}},
+		knownKey: {"key", func(*command.Program) ([]string, error) { return options.ConfigKeys(), nil }},
+		knownShort: {"short name", func(p *command.Program) ([]string, error) {
+			names, err := p.Options.ShortNames()
+			return slices.Sorted(maps.Keys(names)), err
+		}},
+	}
+}
+
+func completeFrom(c *cli.Context, p *command.Program, text string, from *words) error {
 	if err := p.Load(c); err != nil {
 		return err
 	}
-	names, err := images.Names(p)
-	for _, name := range append([]string{"host"}, names...) {
-		if strings.HasPrefix(name, text) {
-			candidate(p.Stdout, name, "image")
+	list, err := from.list(p)
+	for _, word := range list {
+		if strings.HasPrefix(word, text) {
+			candidate(p.Stdout, word, from.about)
 		}
 	}
 	return err
@@ -140,8 +164,14 @@ func knownOf(l leaf) (first, second string) {
 		return knownRun, ""
 	case strings.HasPrefix(usage, "ID"):
 		return knownRun, knownRun
-	case strings.Join(l.path, " ") == "image rm":
+	}
+	switch strings.Join(l.path, " ") {
+	case "image rm":
 		return knownImage, knownImage
+	case "image pull":
+		return knownShort, ""
+	case "config set", "config get", "config unset":
+		return knownKey, ""
 	}
 	return "", ""
 }

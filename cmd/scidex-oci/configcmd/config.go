@@ -21,7 +21,8 @@ func New(p *command.Program) *cli.Command {
 
 // about is what all commands have in common.
 const about = `A key is the name of a flag of run with underscores, such as log_size, gc.keep_last for one of gc, or
-runtimes.NAME for a name that --runtime takes. The file is that of --config (SCIDEX_OCI_CONFIG), else
+runtimes.NAME for a name that --runtime takes. For image pull there are short_names.NAME,
+registries.HOST.mirrors and registries.HOST.plain_http. The file is that of --config (SCIDEX_OCI_CONFIG), else
 $XDG_CONFIG_HOME/scidex-oci/config.yaml, else ~/.config/scidex-oci/config.yaml.`
 
 // flags are those that the file is found by: all global ones.

@@ -36,7 +36,7 @@ func set(text string, path []string, value string) (string, error) {
 	return e.text(), nil
 }
 
-// unset returns text without the key at path, and without its section if nothing else is in it.
+// unset returns text without the key at path, and without the sections that nothing else is in.
 func unset(text string, path []string) (string, error) {
 	root, err := mapping(text)
 	if err != nil {
@@ -44,18 +44,27 @@ func unset(text string, path []string) (string, error) {
 	}
 	e := editor{lines: strings.SplitAfter(text, "\n")}
 	all := entries{node: root, last: len(e.lines)}
-	at := all.find(path[0])
-	if len(path) == 2 && at >= 0 {
-		if inner := e.inside(all, at); len(inner.node.Content) > 2 || inner.find(path[1]) < 0 {
-			all, at = inner, inner.find(path[1])
-		}
-	}
-	if at < 0 {
-		return text, nil
-	}
-	first, last := e.extent(all, at)
+	first, last, _ := e.only(all, path)
 	e.lines = slices.Delete(e.lines, first, last)
 	return e.text(), nil
+}
+
+// only is the range of lines of the key at path, with the sections around it that have no other key; empty without one.
+// whole says that it has all of the entry of path[0].
+func (e *editor) only(m entries, path []string) (first, last int, whole bool) {
+	at := m.find(path[0])
+	if at < 0 {
+		return 0, 0, false
+	}
+	if len(path) > 1 {
+		inner := e.inside(m, at)
+		first, last, whole = e.only(inner, path[1:])
+		if !whole || len(inner.node.Content) > 2 {
+			return first, last, false
+		}
+	}
+	first, last = e.extent(m, at)
+	return first, last, true
 }
 
 // mapping is the root of a config file, empty for an empty file.
@@ -164,6 +173,9 @@ func (e *editor) add(m entries, path []string, value string) {
 		added.WriteString(end)
 	}
 	for i, name := range path {
+		if quoted, err := encodeNode(scalar(name)); err == nil { // an address of IPv6
+			name = quoted
+		}
 		fmt.Fprintf(&added, "%s%s%s:", indent, strings.Repeat("  ", i), name)
 		if i < len(path)-1 {
 			added.WriteString(end)

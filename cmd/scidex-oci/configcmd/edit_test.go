@@ -36,6 +36,42 @@ func TestSet(t *testing.T) {
 	}
 }
 
+// TestNested: a registry is a section in a section, whose name has dots.
+func TestNested(t *testing.T) {
+	mirrors := []string{"registries", "docker.io", "mirrors"}
+	address := []string{"registries", "[::1]:5000", "plain_http"}
+	for name, c := range map[string]struct {
+		before    string
+		path      []string
+		set, gone string
+	}{
+		"an empty file":   {"", mirrors, "registries:\n  docker.io:\n    mirrors: x\n", ""},
+		"another host":    {"registries:\n  a.b:\n    plain_http: true\nc: 1\n", mirrors, "registries:\n  a.b:\n    plain_http: true\n  docker.io:\n    mirrors: x\nc: 1\n", "registries:\n  a.b:\n    plain_http: true\nc: 1\n"},
+		"another key":     {"registries:\n  docker.io:\n    plain_http: true\n", mirrors, "registries:\n  docker.io:\n    plain_http: true\n    mirrors: x\n", "registries:\n  docker.io:\n    plain_http: true\n"},
+		"the same":        {"a: 1\nregistries:\n  docker.io:\n    mirrors: [a, b] # why\n", mirrors, "a: 1\nregistries:\n  docker.io:\n    mirrors: x # why\n", "a: 1\n"},
+		"an address":      {"", address, "registries:\n  \"[::1]:5000\":\n    plain_http: x\n", ""},
+		"an address more": {"registries:\n  '[::1]:5000':\n    mirrors: a\n", address, "registries:\n  '[::1]:5000':\n    mirrors: a\n    plain_http: x\n", "registries:\n  '[::1]:5000':\n    mirrors: a\n"},
+	} {
+		got, err := set(c.before, c.path, "x")
+		if err != nil || got != c.set {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, c.set)
+		}
+		if err := onlyChanged(c.before, got, c.path); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		gone, err := unset(got, c.path)
+		if err != nil || gone != c.gone {
+			t.Errorf("%s: %q, %v, want %q", name, gone, err, c.gone)
+		}
+		if err := onlyChanged(got, gone, c.path); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if same, err := unset("registries:\n  docker.io:\n    other: 1\n", c.path); err != nil || same != "registries:\n  docker.io:\n    other: 1\n" {
+			t.Errorf("%s: %q, %v", name, same, err)
+		}
+	}
+}
+
 func TestUnset(t *testing.T) {
 	for name, c := range map[string]struct{ before, path, want string }{
 		"not there":            {"a: 1\n", "b", "a: 1\n"},

@@ -22,10 +22,14 @@ func newPull(p *command.Program) *cli.Command {
 		UsageText: "scidex-oci image pull REF [--name NAME] [--plain-http] [--json]",
 		ArgsUsage: "REF",
 		Description: `REF is HOST/PATH:TAG or HOST/PATH@sha256:DIGEST; without a tag it means "latest". A
-digest pins the image: the registry cannot give another one for it. Of an image for several platforms that
-for this host is taken. What an interrupted pull has left is gone on with, for a day.
+digest pins the image: the registry cannot give another one for it. A name without a registry is one of
+short_names in the config file, or refused. Of an image for several platforms that for this host is taken.
+What an interrupted pull has left is gone on with, for a day.
 
-The registry is asked with what "podman login" or "docker login" has stored for it, else anonymously:
+The registry's mirrors in the config file (registries) are asked first, in their order; the image's
+reference stays REF.
+
+A registry is asked with what "podman login" or "docker login" has stored for it, else anonymously:
 $REGISTRY_AUTH_FILE alone, or the first that has something for it of $XDG_RUNTIME_DIR/containers/auth.json,
 ~/.config/containers/auth.json and $DOCKER_CONFIG/config.json or ~/.docker/config.json, with the credential
 helpers named there. Its certificate is checked by the system's authorities, or those in SSL_CERT_FILE, and by
@@ -62,7 +66,11 @@ func pullImage(ctx context.Context, p *command.Program, o pullOptions, given str
 	if err := image.CheckName(name); err != nil {
 		return command.Usagef("%s", err)
 	}
-	ref, err := registry.Parse(given)
+	short, err := p.Options.ShortNames()
+	if err != nil {
+		return err
+	}
+	ref, err := registry.ShortNames(short).Parse(given)
 	if err != nil {
 		return command.Usagef("%s", err)
 	}
@@ -70,12 +78,9 @@ func pullImage(ctx context.Context, p *command.Program, o pullOptions, given str
 	if err != nil {
 		return err
 	}
-	credentials, err := registry.Stored(p.Env.Text)
+	how, err := howToPull(p, o)
 	if err != nil {
 		return err
-	}
-	how := registry.Options{
-		Credentials: credentials, PlainHTTP: o.plainHTTP, UserAgent: "scidex-oci/" + p.Build.Version, CertDirs: registry.CertDirs(p.Env.Text),
 	}
 	return add(ctx, p, o.json, func(ctx context.Context, to *image.Store, view progressView) (image.Imported, error) {
 		how.Log = s.Logger(view)
@@ -87,4 +92,21 @@ func pullImage(ctx context.Context, p *command.Program, o pullOptions, given str
 		}
 		return to.Add(ctx, image.Options{Name: name, Reference: ref.String(), Progress: view.show}, pull)
 	})
+}
+
+// howToPull reads what the environment and the config files say about registries.
+func howToPull(p *command.Program, o pullOptions) (registry.Options, error) {
+	how := registry.Options{
+		PlainHTTP: o.plainHTTP, UserAgent: "scidex-oci/" + p.Build.Version,
+		Sites: map[string]registry.Site{}, CertDirs: registry.CertDirs(p.Env.Text),
+	}
+	known, err := p.Options.Registries()
+	if err != nil {
+		return how, err
+	}
+	for host, r := range known {
+		how.Sites[host] = registry.Site(r)
+	}
+	how.Credentials, err = registry.Stored(p.Env.Text)
+	return how, err
 }

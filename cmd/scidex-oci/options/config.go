@@ -42,7 +42,11 @@ func configKeys() []*Flag { return configFlags(&Global{}, &Run{}) }
 func configFlags(g *Global, o *Run) []*Flag {
 	var unused Text
 	own := slices.Concat(g.Flags(), o.Flags(g))
-	return append(Without(own, "config", "id", "file", "again", "script", "trace"), GivenList(&unused, allowBinds, ""), GivenList(&unused, runtimesKey, ""))
+	own = append(Without(own, "config", "id", "file", "again", "script", "trace"), GivenList(&unused, allowBinds, ""))
+	for _, name := range mappingKeys() {
+		own = append(own, GivenList(&unused, strings.ReplaceAll(name, "_", "-"), ""))
+	}
+	return own
 }
 
 // allowed is the layer's restriction, if it has one. An empty list is one.
@@ -148,8 +152,13 @@ func section(name string, flags []*Flag) ([]*Flag, bool) {
 }
 
 func readValues(name string, node *yaml.Node, several bool) ([]string, error) {
-	if name == runtimesKey {
+	switch name {
+	case runtimesKey:
 		return runtimeValues(node)
+	case shortNamesKey:
+		return shortNameValues(node)
+	case registriesKey:
+		return registryValues(node)
 	}
 	return configValues(node, several)
 }

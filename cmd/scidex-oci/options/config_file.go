@@ -45,16 +45,22 @@ func CheckConfig(data []byte) error {
 // ReadConfigKey returns the values that a config file has for a key; of pairs they are K=V. An unset key has none.
 func ReadConfigKey(data []byte, k ConfigKey) ([]string, error) {
 	values, err := parseConfig(data, configKeys())
-	if k.Path[0] != runtimesKey {
+	if !isMapping(k.Path[0]) {
 		return values[strings.ReplaceAll(k.Path[len(k.Path)-1], "_", "-")], err
 	}
-	for _, pair := range values[runtimesKey] {
-		if name, dir, _ := strings.Cut(pair, "="); name == k.Path[1] {
-			return []string{dir}, err
+	var of []string
+	for _, pair := range values[strings.ReplaceAll(k.Path[0], "_", "-")] {
+		if value, found := strings.CutPrefix(pair, strings.Join(k.Path[1:], " ")+"="); found {
+			of = append(of, value)
 		}
 	}
-	return nil, err
+	return of, err
 }
+
+// isMapping reports whether a key's value is a mapping of names to values of their own.
+func isMapping(name string) bool { return slices.Contains(mappingKeys(), name) }
+
+func mappingKeys() []string { return []string{runtimesKey, shortNamesKey, registriesKey} }
 
 // ConfigKey is a key of the config file.
 type ConfigKey struct {
@@ -62,18 +68,21 @@ type ConfigKey struct {
 	List bool     // takes several values
 }
 
-// ParseConfigKey reads KEY, gc.KEY or runtimes.NAME.
+// ParseConfigKey reads KEY, gc.KEY, runtimes.NAME, short_names.NAME or registries.HOST.KEY.
 func ParseConfigKey(name string) (ConfigKey, error) {
 	flags := configKeys()
 	path := strings.SplitN(name, ".", 2)
-	if path[0] == runtimesKey && len(path) == 2 {
+	if len(path) == 2 && path[0] == registriesKey {
+		return parseRegistryKey(name, path[1])
+	}
+	if len(path) == 2 && isMapping(path[0]) {
 		return ConfigKey{Path: path}, nil // the reader checks the name
 	}
 	if inner, ok := section(path[0], flags); ok && len(path) == 2 {
 		flags, path = inner, path[1:]
 	}
 	f := named(flags, strings.ReplaceAll(path[0], "_", "-"))
-	if len(path) == 2 || f == nil || key(f.Name) != path[0] || f.Name == runtimesKey {
+	if len(path) == 2 || f == nil || key(f.Name) != path[0] || isMapping(path[0]) {
 		return ConfigKey{}, unknownKey(name)
 	}
 	return ConfigKey{Path: strings.Split(name, "."), List: f.repeatable}, nil
@@ -94,11 +103,11 @@ func unknownKey(name string) error {
 
 // ConfigKeys are the names of all keys, as ParseConfigKey takes them.
 func ConfigKeys() []string {
-	all := slices.DeleteFunc(keys(configKeys()), func(name string) bool { return name == runtimesKey })
+	all := slices.DeleteFunc(keys(configKeys()), isMapping)
 	for _, name := range keys((&Retention{}).Flags()) {
 		all = append(all, gcSection+"."+name)
 	}
-	return append(all, runtimesKey+".NAME")
+	return append(all, runtimesKey+".NAME", shortNamesKey+".NAME", registriesKey+".HOST."+mirrorsKey, registriesKey+".HOST."+plainHTTPKey)
 }
 
 // OwnConfig is the path of the caller's config file: that of --config, or the default one. There need not be a file.

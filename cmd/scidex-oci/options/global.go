@@ -30,7 +30,7 @@ func (g *Global) Flags() []*Flag {
 		Given(&g.Tmp, "tmp", "make working directories in `DIR` (default: /tmp)"),
 		Given(&g.LogLevel, "log-level", "write messages of `LEVEL` debug, info, warn or error and above (default: warn)"),
 		Given(&g.LogFormat, "log-format", "write messages as `text|json`, one a line (default: text)"),
-		Given(&g.Config, "config", "read defaults from the YAML `FILE`, keys as flags with underscores (default: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always; its mapping runtimes gives directories the names that --runtime takes"),
+		Given(&g.Config, "config", "read defaults from the YAML `FILE`, keys as flags with underscores (default: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always; its mapping runtimes gives directories the names that --runtime takes; its mappings registries and short_names are for image pull"),
 	}
 }
 
@@ -79,12 +79,18 @@ func (g *Global) OnLine() []Text {
 func (g *Global) Allowed() ([]binds.Allowed, error) { return g.file.restrictions(OperatorConfig) }
 
 func (l layer) restrictions(operator string) ([]binds.Allowed, error) {
+	system, err := l.operators(operator)
+	return append(l.allowed(), system.allowed()...), err
+}
+
+// operators is the operator's config file, empty where it is this layer itself.
+func (l layer) operators(operator string) (layer, error) {
 	if l.file == operator {
-		return l.allowed(), nil
+		return layer{}, nil
 	}
 	system, err := readConfig(operator, configKeys())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	if errors.Is(err, fs.ErrNotExist) {
+		return layer{}, nil
 	}
-	return append(l.allowed(), system.allowed()...), nil
+	return system, err
 }
