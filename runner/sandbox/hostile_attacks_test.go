@@ -7,6 +7,7 @@ var attacks = []struct {
 	always       bool   // in the ordinary tiers too
 	refused      string // why nothing is forked from the template
 	seen         string // why a run that was forked from it starts cold; empty: it is forked
+	or           string // the reason where the other is not seen in time; empty: there is no other
 	says         string // what the template said
 }{
 	{name: "as fork.c does it", always: true},
@@ -110,7 +111,7 @@ def make_only(order, honestly=make):
         os._exit(0)
     time.sleep(1000)
 make = make_only
-`, seen: "it shares its descriptors with the template"},
+`, seen: "it shares its descriptors with the template", or: "the template has ended"}, // as the fork has closed its connection
 
 	// What it keeps.
 	{name: "keeps a directory", always: true, module: "def dropped(order): os.open('/', os.O_PATH)\n", seen: "it has descriptor 3"},
