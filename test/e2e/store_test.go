@@ -188,8 +188,8 @@ func mountTable(t *testing.T) map[string]string {
 	return table
 }
 
-// ofAnotherTest reports whether a mount is in the directory of a test that runs beside this one: those of the unit tests mount
-// file systems. A test's directory has its name (testing.T.TempDir).
+// ofAnotherTest reports whether a mount is in the directory of a test that runs beside this one, or a network namespace, which runs
+// do not name: those of the unit tests mount file systems. A test's directory has its name (testing.T.TempDir).
 func ofAnotherTest(t *testing.T, mount string) bool {
-	return strings.Contains(mount, "/Test") && !strings.Contains(mount, "/"+t.Name())
+	return strings.Contains(mount, " /run/netns") || strings.Contains(mount, "/Test") && !strings.Contains(mount, "/"+t.Name())
 }
