@@ -49,7 +49,7 @@ func (p *Pair) Attach(in, out *os.File) (detach func() error, err error) {
 	}
 	resized := make(chan os.Signal, 1)
 	signal.Notify(resized, unix.SIGWINCH)
-	resized <- unix.SIGWINCH
+	p.resize(out) // before a program asks for the size
 	go func() {
 		for range resized {
 			p.resize(out)
