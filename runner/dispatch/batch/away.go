@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// Away has lines wait while the server of the catalog cannot be reached, in place of failing: their runs have not begun. Nil, they
+// Away makes lines whose runs have not started wait while the server of the catalog cannot be reached. Without it (nil) they
 // fail.
 type Away struct {
 	Catalog interface {
@@ -60,7 +60,7 @@ func (a *Away) wait(ctx context.Context) {
 	}
 }
 
-// note tells of a change.
+// note reports a change to Tell.
 func (a *Away) note(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
