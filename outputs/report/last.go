@@ -2,16 +2,14 @@ package report
 
 import (
 	"bytes"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	rows "github.com/scidex-ai/scidex-oci/outputs/table"
 )
 
 // Row is a row of a table: values by the names of their columns, in order. The names are the analysis', as the values are.
@@ -29,7 +27,7 @@ func HasRows(o result.Output) bool {
 func IsImage(o result.Output) bool { return strings.HasPrefix(o.MediaType, "image/") }
 
 // LastRow reads the last row of a table of at most 1 MiB, which is a run's result where it has a row for each step. Of JSON
-// it is the last object.
+// it is the last object. Names and values are those of scidex-oci table.
 func LastRow(o result.Output, blobs Blobs) (Row, error) {
 	if o.Size > tableRead {
 		return Row{}, fmt.Errorf("%s has more than %s", path.Base(o.Path), format.Size(tableRead))
@@ -38,72 +36,22 @@ func LastRow(o result.Output, blobs Blobs) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	if comma := separator(o.MediaType); comma != 0 {
-		return lastRecord(content, comma)
-	}
-	return lastObject(content)
+	return lastRow(o.Path, content)
 }
 
-func lastRecord(content []byte, comma rune) (row Row, err error) {
-	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))))
-	reader.Comma = comma
-	if row.Names, err = reader.Read(); err != nil {
-		return row, err
-	}
-	reader.ReuseRecord = true
-	for {
-		record, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return row, err
-		}
-		row.Values = record
-	}
-	if row.Values == nil {
-		return row, errors.New("it has no rows")
-	}
-	n := min(len(row.Names), lastColumns)
-	row.Names, row.Values = clipAll(row.Names[:n]), clipAll(row.Values[:n])
-	return row, nil
-}
-
-func lastObject(content []byte) (row Row, err error) {
-	d := json.NewDecoder(bytes.NewReader(content))
-	d.UseNumber()
-	if bytes.HasPrefix(bytes.TrimLeft(content, " \t\r\n"), []byte("[")) {
-		_, err = d.Token()
-	}
+func lastRow(name string, content []byte) (row Row, err error) {
 	found := false
-	for err == nil && d.More() {
-		row, err = object(d)
+	err = rows.Read(name, bytes.NewReader(content), func(names []string, cells []rows.Cell) error {
 		found = true
-	}
+		row = Row{} // names and cells are valid until this returns
+		for i := range min(len(names), lastColumns) {
+			row.Names, row.Values = append(row.Names, strings.Clone(clip(names[i], cellMax))), append(row.Values, strings.Clone(clip(cells[i].Text, cellMax)))
+		}
+		return nil
+	})
 	if err == nil && !found {
 		err = errors.New("it has no rows")
 	}
-	return row, err
-}
-
-func object(d *json.Decoder) (row Row, err error) {
-	if token, err := d.Token(); err != nil || token != json.Delim('{') {
-		return row, errors.Join(errNoRecords, err)
-	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return row, err
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return row, err
-		}
-		if text, ok := name.(string); ok && len(row.Names) < lastColumns {
-			row.Names, row.Values = append(row.Names, clip(text, cellMax)), append(row.Values, plainJSON(value))
-		}
-	}
-	_, err = d.Token()
 	return row, err
 }
 

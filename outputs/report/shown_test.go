@@ -172,8 +172,8 @@ func FuzzRows(f *testing.F) {
 				}
 			}
 		}
-		for _, read := range []func([]byte) (Row, error){lastObject, func(content []byte) (Row, error) { return lastRecord(content, ',') }} {
-			row, err := read([]byte(content))
+		for _, name := range []string{"a.json", "a.csv"} {
+			row, err := lastRow(name, []byte(content))
 			if len(row.Names) > lastColumns && err == nil || err == nil && len(row.Names) != len(row.Values) {
 				t.Fatalf("%d names, %d values", len(row.Names), len(row.Values))
 			}

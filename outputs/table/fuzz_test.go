@@ -21,7 +21,7 @@ func FuzzJSON(f *testing.F) {
 		var want map[string]json.RawMessage
 		wrong := json.Unmarshal(text, &want)
 		var got map[string]Cell
-		err := parse("a.json", bytes.NewReader(text), func(names []string, cells []Cell) error {
+		err := Read("a.json", bytes.NewReader(text), func(names []string, cells []Cell) error {
 			got = map[string]Cell{}
 			for i, name := range names {
 				got[name] = cells[i]

@@ -27,8 +27,9 @@ func (e *ReadError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// parse reads an output, whose format its name or its first bytes say, always to its end: a damaged blob is known there.
-func parse(name string, content io.Reader, row visit) error {
+// Read reads the rows of an output, whose format its name or its first bytes say, always to its end: a damaged blob is known
+// there. An error of reading the content is a *ReadError; others are of a row or what row returns.
+func Read(name string, content io.Reader, row func(names []string, cells []Cell) error) error {
 	from := newBounded(content)
 	start, err := from.Peek(readAhead)
 	if err == nil || errors.Is(err, io.EOF) {

@@ -15,7 +15,7 @@ import (
 func rowsOf(t *testing.T, name string, content io.Reader) ([]string, error) {
 	t.Helper()
 	var all []string
-	err := parse(name, content, func(names []string, cells []Cell) error {
+	err := Read(name, content, func(names []string, cells []Cell) error {
 		if len(names) != len(cells) {
 			t.Fatalf("%d names and %d cells", len(names), len(cells))
 		}

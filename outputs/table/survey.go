@@ -43,7 +43,7 @@ func (c *columns) add(name string, kind Kind) {
 // reading the content is a *ReadError. It returns the number of rows.
 func (s *Survey) Add(run Run, path string, content io.Reader) (rows int64, err error) {
 	var own columns
-	err = parse(path, content, func(names []string, cells []Cell) error {
+	err = Read(path, content, func(names []string, cells []Cell) error {
 		rows++
 		for i, name := range names {
 			own.add(name, cells[i].Kind)

@@ -26,7 +26,7 @@ func (l Layout) Write(to Writer, run Run, path string, content io.Reader) error 
 		row[at] = bare(value)
 	}
 	first := len(l.Columns) - len(l.outputs)
-	return parse(path, content, func(names []string, cells []Cell) error {
+	return Read(path, content, func(names []string, cells []Cell) error {
 		clear(row[first:])
 		for i, name := range names {
 			at, known := l.outputs[name]
