@@ -50,7 +50,7 @@ func Open(l Location) (*Bucket, error) {
 // client makes a client with a timeout for each answer.
 func (c config) client(answer time.Duration) (*minio.Core, error) {
 	return minio.NewCore(c.host, &minio.Options{
-		Creds: c.creds, Secure: c.secure, Region: c.region, MaxRetries: tries, Transport: transport(dial, answer),
+		Creds: c.creds, Secure: c.secure, Region: c.region, MaxRetries: tries, Transport: transport(dial, answer, c.roots),
 	})
 }
 

@@ -2,6 +2,7 @@ package s3
 
 import (
 	"cmp"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,7 @@ type config struct {
 	host   string
 	secure bool
 	region string
+	roots  *x509.CertPool // nil: the system's
 	creds  *credentials.Credentials
 }
 
@@ -37,25 +39,13 @@ func configFor(l Location) (c config, err error) {
 	if c.host, c.secure, err = splitEndpoint(endpoint); err != nil {
 		return c, err
 	}
-	c.creds, err = credentialsOf()
-	return c, err
-}
-
-// credentialsOf searches where AWS' own tools do, but uses a network service only if the environment names one.
-func credentialsOf() (*credentials.Credentials, error) {
-	providers := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}}
-	for _, name := range []string{"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
-		if os.Getenv(name) != "" {
-			providers = append(providers, &credentials.IAM{})
-			break
+	if c.secure {
+		if c.roots, err = authorities(profile); err != nil {
+			return c, err
 		}
 	}
-	creds := credentials.NewChainCredentials(providers)
-	got, err := creds.GetWithContext(nil)
-	if err != nil || got.AccessKeyID == "" || got.SecretAccessKey == "" {
-		return nil, errors.New("there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE for one of ~/.aws/credentials")
-	}
-	return creds, nil
+	c.creds, err = credentialsOf()
+	return c, err
 }
 
 // sharedProfile reads the profile of the shared config file. A missing file has none.

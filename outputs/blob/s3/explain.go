@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"syscall"
 
 	"github.com/minio/minio-go/v7"
 
@@ -30,9 +31,16 @@ func (b *Bucket) explain(about string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("blob store %s: %s: %w", b, about, err)
 	}
+	var given *serviceError
+	if errors.As(err, &given) {
+		return &failure{fmt.Sprintf("blob store %s: %s: %v", b, about, given), err, blob.ErrPasses}
+	}
 	var answer minio.ErrorResponse
 	if !errors.As(err, &answer) || answer.StatusCode == 0 && answer.Code == "" {
 		return b.unreachable(about, err)
+	}
+	if why := b.wantsTLS(answer); why != "" {
+		return &failure{fmt.Sprintf("blob store %s: %s: %s", b, about, why), err, nil}
 	}
 	what, means := meaning(answer)
 	if errors.Is(means, fs.ErrNotExist) {
@@ -51,15 +59,29 @@ func (b *Bucket) explained(about string, err error) error {
 
 // unreachable is for a lack of answer. The text of a network error names hosts and ports, and no secrets.
 func (b *Bucket) unreachable(about string, err error) error {
+	if why := insecure(b.client.EndpointURL().Host, err); why != "" {
+		return &failure{fmt.Sprintf("blob store %s: %s: %s", b, about, why), err, nil}
+	}
 	var network net.Error
-	if errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.As(err, &network) || ended(err) || errors.Is(err, context.DeadlineExceeded) {
 		return &failure{fmt.Sprintf("blob store %s: %s: %s did not answer as it should: %v", b, about, b.client.EndpointURL().Host, plain(err)), err, blob.ErrPasses}
 	}
 	return fmt.Errorf("blob store %s: %s: %w", b, about, err)
 }
 
+// errEnded stands for the many ways in which net/http says that the other side has closed a connection.
+var errEnded = errors.New("it ended the connection")
+
+func ended(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
 // plain omits the URL of a request, which is signed if the object has its own policy.
 func plain(err error) error {
+	if ended(err) {
+		return errEnded
+	}
 	for {
 		inner := errors.Unwrap(err)
 		var network *net.OpError

@@ -26,12 +26,7 @@ import (
 // answered.
 func between(t *testing.T, meddle func(w http.ResponseWriter, r *http.Request) bool) (endpoint string) {
 	t.Helper()
-	target, err := url.Parse(theServer.Endpoint)
-	blobtest.Must(t, err)
-	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(target)
-		r.Out.Host = r.In.Host // it is signed
-	}}
+	pass := passTo(t, theServer.Endpoint)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !meddle(w, r) {
 			pass.ServeHTTP(w, r)
@@ -39,6 +34,17 @@ func between(t *testing.T, meddle func(w http.ResponseWriter, r *http.Request) b
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// passTo passes requests on to a server.
+func passTo(t *testing.T, endpoint string) http.Handler {
+	t.Helper()
+	target, err := url.Parse(endpoint)
+	blobtest.Must(t, err)
+	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.Host = r.In.Host // it is signed
+	}}
 }
 
 // refuse answers as S3 does.

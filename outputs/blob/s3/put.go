@@ -13,6 +13,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -182,9 +183,21 @@ func (b *Bucket) putWhole(ctx context.Context, digest string, f *os.File, size i
 	}
 	options := wholeBody(minio.PutObjectOptions{UserMetadata: map[string]string{checksumHeader: base64.StdEncoding.EncodeToString(sum)}})
 	return again(ctx, func() error {
-		_, err := b.client.PutObject(ctx, b.Bucket, b.blobKey(digest), once(io.NewSectionReader(f, 0, size), size), size, "", digest, options)
-		return b.explained("put blob "+digest, err)
+		put, err := b.client.PutObject(ctx, b.Bucket, b.blobKey(digest), once(io.NewSectionReader(f, 0, size), size), size, "", digest, options)
+		if err != nil {
+			return b.explain("put blob "+digest, err)
+		}
+		return b.took(digest, put.ChecksumSHA256)
 	})
+}
+
+// took compares the checksum of the answer, which not every server gives. The ETag is no checksum where the server encrypts.
+func (b *Bucket) took(digest, answered string) error {
+	got, err := base64.StdEncoding.DecodeString(answered)
+	if answered == "" || err == nil && hex.EncodeToString(got) == digest {
+		return nil
+	}
+	return fmt.Errorf("blob store %s: what was put with the digest %s is kept with the checksum %q, the server says: %w", b, digest, answered, blob.ErrPasses)
 }
 
 // wholeBody sends the body as it is, signed by its digest. Otherwise the client signs it in chunks over plain HTTP, and some
@@ -218,7 +231,7 @@ func (b *Bucket) putParts(ctx context.Context, digest string, f *os.File, size i
 			part := io.NewSectionReader(f, int64(i)*partSize, min(partSize, size-int64(i)*partSize))
 			return again(each, func() (err error) {
 				parts[i], err = b.putPart(each, key, upload, i+1, part)
-				return b.explained(about, err)
+				return err
 			})
 		})
 	}
@@ -233,12 +246,15 @@ func (b *Bucket) putPart(ctx context.Context, key, upload string, n int, part *i
 	if err := ctx.Err(); err != nil {
 		return done, err
 	}
-	sum, err := sumOf(part, 0, part.Size())
+	digest, err := sumOf(part, 0, part.Size())
 	if err != nil {
 		return done, err
 	}
-	put, err := b.client.PutObjectPart(ctx, b.Bucket, key, upload, n, once(io.NewSectionReader(part, 0, part.Size()), part.Size()), part.Size(), minio.PutObjectPartOptions{Sha256Hex: sum, DisableContentSha256: true})
-	return minio.CompletePart{PartNumber: n, ETag: put.ETag}, err
+	put, err := b.client.PutObjectPart(ctx, b.Bucket, key, upload, n, once(io.NewSectionReader(part, 0, part.Size()), part.Size()), part.Size(), minio.PutObjectPartOptions{Sha256Hex: digest, DisableContentSha256: true})
+	if err != nil {
+		return done, b.explain("put part "+strconv.Itoa(n)+" of "+key, err)
+	}
+	return minio.CompletePart{PartNumber: n, ETag: put.ETag}, b.took(digest, put.ChecksumSHA256)
 }
 
 // abortMost bounds an upload's abort; gc retries.

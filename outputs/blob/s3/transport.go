@@ -2,6 +2,8 @@ package s3
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"net/http"
 	"time"
@@ -21,8 +23,9 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&net.Dialer{Timeout: dialMost}).DialContext(ctx, network, address)
 }
 
-// transport ends stalled connections, and requests without an answer for so long after they were sent.
-func transport(dial func(ctx context.Context, network, address string) (net.Conn, error), answer time.Duration) *http.Transport {
+// transport ends stalled connections, and requests without an answer for so long after they were sent. It trusts roots; nil:
+// the system's, or those in SSL_CERT_FILE (crypto/x509).
+func transport(dial func(ctx context.Context, network, address string) (net.Conn, error), answer time.Duration, roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -32,6 +35,7 @@ func transport(dial func(ctx context.Context, network, address string) (net.Conn
 			}
 			return moving{c, answer}, nil
 		},
+		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: 2 * dialMost, ResponseHeaderTimeout: answer, ExpectContinueTimeout: time.Second,
 		MaxIdleConnsPerHost: parallel, IdleConnTimeout: answerMost, DisableCompression: true,
 	}

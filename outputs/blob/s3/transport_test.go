@@ -53,7 +53,7 @@ func send(t *testing.T, bound time.Duration, answer func(server net.Conn)) error
 	defer answering.Wait()
 	defer server.Close()
 	answering.Go(func() { answer(server) })
-	pipe := transport(func(context.Context, string, string) (net.Conn, error) { return client, nil }, bound)
+	pipe := transport(func(context.Context, string, string) (net.Conn, error) { return client, nil }, bound, nil)
 	defer pipe.CloseIdleConnections()
 	pipe.Proxy = nil
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://bucket/", once(strings.NewReader(strings.Repeat("x", sent)), sent))
