@@ -1,6 +1,9 @@
 // Command s3 is an S3 server for tests, versitygw on a directory: it serves until its standard input ends, at a free port of
-// loopback or of the address that is its argument. When it answers it prints one line of JSON: endpoint, access_key, secret_key, and dir, in which a bucket is a directory and an
-// object a file. With the argument gofakes3 it is that server, on loopback and in memory, with one bucket of the name bucket and no dir.
+// loopback or of the address that is its argument, or at HOST:PORT. When it answers it prints one line of JSON: endpoint, access_key, secret_key, and dir, in which a bucket is a
+// directory and an object a file. A directory that is its second argument stays, so that the server may be killed and started anew.
+// There is also an account without rights, limited and limited-secret, for bucket policies.
+//
+// With the argument gofakes3 it is that server, on loopback and in memory, with one bucket of the name bucket and no dir.
 package main
 
 import (
@@ -49,14 +52,16 @@ func main() {
 func run() (err error) {
 	out := os.Stdout
 	os.Stdout = os.Stderr // the server has things to say
-	dir, err := os.MkdirTemp("", "scidex-s3.")
+	dir, remove, err := directory()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	address, err := freeAddress(append(os.Args[1:], "127.0.0.1")[0])
-	if err != nil {
-		return err
+	defer func() { err = errors.Join(err, remove()) }()
+	address := append(os.Args[1:], "127.0.0.1")[0]
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		if address, err = freeAddress(address); err != nil {
+			return err
+		}
 	}
 	up := make(chan struct{})
 	server, err := newServer(dir, func() { close(up) })
@@ -81,12 +86,21 @@ func run() (err error) {
 	return <-ended
 }
 
+// directory is that of the second argument, or a new one for this server alone.
+func directory() (dir string, remove func() error, err error) {
+	if len(os.Args) > 2 {
+		return os.Args[2], func() error { return nil }, nil
+	}
+	dir, err = os.MkdirTemp("", "scidex-s3.")
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}
+
 func objects(dir string) string { return filepath.Join(dir, "objects") }
 
 // newServer keeps metadata beside the objects, so that any file system will do.
 func newServer(dir string, up func()) (*s3api.S3ApiServer, error) {
 	beside := filepath.Join(dir, "metadata")
-	if err := errors.Join(os.Mkdir(objects(dir), 0o755), os.Mkdir(beside, 0o755)); err != nil {
+	if err := errors.Join(os.MkdirAll(objects(dir), 0o755), os.MkdirAll(beside, 0o755), os.MkdirAll(filepath.Join(dir, "accounts"), 0o755)); err != nil {
 		return nil, err
 	}
 	store, err := meta.NewSideCar(beside)
@@ -97,12 +111,28 @@ func newServer(dir string, up func()) (*s3api.S3ApiServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	users := auth.NewIAMServiceSingle(auth.Account{Access: accessKey, Secret: secretKey, Role: auth.RoleAdmin})
+	users, err := accounts(filepath.Join(dir, "accounts"))
+	if err != nil {
+		return nil, err
+	}
 	root := middlewares.RootUserConfig{Access: accessKey, Secret: secretKey}
 	// Each connection has one request, as is its default: after an object without bytes it takes the rest of the request for
 	// the next one, when that comes late, and answers it with 400.
 	return s3api.New(backend, root, region, users, nil, nil, nil, nil, s3api.WithQuiet(),
 		s3api.WithConcurrencyLimiter(8192, 8192), s3api.WithMpMaxParts(10000), s3api.WithOnListen(up))
+}
+
+// accounts are the administrator and one who may do what the policy of a bucket grants.
+func accounts(dir string) (auth.IAMService, error) {
+	users, err := auth.NewInternal(auth.Account{Access: accessKey, Secret: secretKey, Role: auth.RoleAdmin}, dir)
+	if err != nil {
+		return nil, err
+	}
+	err = users.CreateAccount(auth.Account{Access: "limited", Secret: "limited-secret", Role: auth.RoleUser})
+	if errors.Is(err, auth.ErrUserExists) { // it was started before
+		err = nil
+	}
+	return users, err
 }
 
 // freeAddress is a port of a host that is free now.

@@ -16,6 +16,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob/blobtest"
 )
 
+// later is when all that was started now may be given up.
+func later() time.Time { return time.Now().Add(time.Hour) }
+
 // large is more than a part.
 var large = strings.Repeat("0123456789abcdef", (partSize+1<<20)/16)
 
@@ -160,7 +163,7 @@ func (b *Bucket) expectNothing(t *testing.T, sum string, uploads int) {
 	if _, err := b.stat(t.Context(), sum); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it is there: %v", err)
 	}
-	if n, err := b.CleanUploads(t.Context(), time.Now().Add(time.Hour), true); n != uploads || err != nil {
+	if n, err := b.CleanUploads(t.Context(), later(), true); n != uploads || err != nil {
 		t.Errorf("%d uploads are unfinished, %v; want %d", n, err, uploads)
 	}
 }
