@@ -1,16 +1,9 @@
 package s3
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
-	"math/big"
-	"net"
 	"net/http/httptest"
 	"os"
 	"strings"
@@ -19,54 +12,14 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/blob/blobtest"
+	"github.com/scidex-ai/scidex-oci/rootfs/registry/registrytest"
 )
 
-// anAuthority issues certificates for tests.
-type anAuthority struct {
-	file string // its certificate
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T, name string) anAuthority {
+// overTLS stands before the server, and shows a certificate of an authority.
+func overTLS(t *testing.T, by *registrytest.Authority, change ...func(*x509.Certificate)) (endpoint string) {
 	t.Helper()
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	key := newKey(t)
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	shown, err := tls.LoadX509KeyPair(by.Certificate(t, change...))
 	blobtest.Must(t, err)
-	template.Raw = der
-	file := t.TempDir() + "/authority.pem"
-	blobtest.Must(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
-	return anAuthority{file, template, key}
-}
-
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	blobtest.Must(t, err)
-	return key
-}
-
-// leaf is a certificate of a server at 127.0.0.1, unless change makes it another.
-func (a anAuthority) leaf(t *testing.T, change func(*x509.Certificate)) tls.Certificate {
-	t.Helper()
-	key := newKey(t)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "store"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	change(template)
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
-	blobtest.Must(t, err)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-}
-
-// overTLS stands before the server, and shows a certificate.
-func overTLS(t *testing.T, shown tls.Certificate) (endpoint string) {
-	t.Helper()
 	s := httptest.NewUnstartedServer(passTo(t, theServer.Endpoint))
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{shown}, MinVersion: tls.VersionTLS12}
 	s.StartTLS()
@@ -74,15 +27,13 @@ func overTLS(t *testing.T, shown tls.Certificate) (endpoint string) {
 	return s.URL
 }
 
-func same(*x509.Certificate) {}
-
 // TestTLS: a private authority is trusted where AWS' own tools are told of it, or Go.
 func TestTLS(t *testing.T) {
-	ours := newAuthority(t, "ours")
-	endpoint := overTLS(t, ours.leaf(t, same))
+	ours := registrytest.NewAuthority(t)
+	endpoint := overTLS(t, ours)
 	profile := t.TempDir() + "/config"
-	blobtest.Must(t, os.WriteFile(profile, []byte("[default]\nca_bundle = "+ours.file+"\n"), 0o600))
-	for name, value := range map[string]string{"AWS_CA_BUNDLE": ours.file, "AWS_CONFIG_FILE": profile} {
+	blobtest.Must(t, os.WriteFile(profile, []byte("[default]\nca_bundle = "+ours.File+"\n"), 0o600))
+	for name, value := range map[string]string{"AWS_CA_BUNDLE": ours.File, "AWS_CONFIG_FILE": profile} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("AWS_CA_BUNDLE", "")
 			t.Setenv(name, value)
@@ -99,21 +50,22 @@ func TestTLS(t *testing.T) {
 
 // TestCertificates: each certificate that is not trusted is refused at once with its reason, and nothing is sent.
 func TestCertificates(t *testing.T) {
-	ours, other := newAuthority(t, "ours"), newAuthority(t, "other")
+	ours, other := registrytest.NewAuthority(t), registrytest.NewAuthority(t)
 	for name, tc := range map[string]struct {
-		shown tls.Certificate
-		want  string
+		by     *registrytest.Authority
+		change func(*x509.Certificate)
+		want   string
 	}{
-		"another authority": {other.leaf(t, same), `signed the certificate "CN=store" of HOST, which is by "CN=other"; name the file of its authority in AWS_CA_BUNDLE`},
-		"expired":           {ours.leaf(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), `the certificate "CN=store" of HOST is valid from`},
-		"not valid yet":     {ours.leaf(t, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) }), "or set the clock of this host"},
-		"another name":      {ours.leaf(t, func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"store.example"} }), `of HOST is for "store.example"; correct the endpoint`},
-		"another use":       {ours.leaf(t, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), `the certificate "CN=store" of HOST is not trusted`},
+		"another authority": {other, func(*x509.Certificate) {}, `signed the certificate "CN=localhost" of HOST, which is by "CN=scidex-oci test"; name the file of its authority in AWS_CA_BUNDLE`},
+		"expired":           {ours, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }, `the certificate "CN=localhost" of HOST is valid from`},
+		"not valid yet":     {ours, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) }, "or set the clock of this host"},
+		"another name":      {ours, func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"store.example"} }, `of HOST is for "store.example"; correct the endpoint`},
+		"another use":       {ours, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }, `the certificate "CN=localhost" of HOST is not trusted`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv("AWS_CA_BUNDLE", ours.file)
+			t.Setenv("AWS_CA_BUNDLE", ours.File)
 			bucket := newBucket(t)
-			endpoint := overTLS(t, tc.shown)
+			endpoint := overTLS(t, tc.by, tc.change)
 			s := open(t, "s3://"+bucket+"?endpoint="+endpoint)
 			want := strings.ReplaceAll(tc.want, "HOST", strings.TrimPrefix(endpoint, "https://"))
 			if err := keep(t, s, "content"); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, blob.ErrPasses) {
@@ -134,7 +86,7 @@ func TestSchemes(t *testing.T) {
 	if err := keep(t, s, "content"); err == nil || !strings.Contains(err.Error(), plain+" does not use TLS") || errors.Is(err, blob.ErrPasses) {
 		t.Errorf("%v", err)
 	}
-	secure := strings.TrimPrefix(overTLS(t, newAuthority(t, "ours").leaf(t, same)), "https://")
+	secure := strings.TrimPrefix(overTLS(t, registrytest.NewAuthority(t)), "https://")
 	s = open(t, "s3://"+newBucket(t)+"?endpoint=http://"+secure)
 	if err := keep(t, s, "content"); err == nil || !strings.Contains(err.Error(), "wants TLS; write https:// in the endpoint") || errors.Is(err, blob.ErrPasses) {
 		t.Errorf("%v", err)

@@ -64,17 +64,17 @@ func (a *Authority) Pool() *x509.CertPool {
 	return pool
 }
 
-// Certificate makes the files of a server's certificate and its key.
-func (a *Authority) Certificate(t testing.TB) (certFile, keyFile string) {
+// Certificate makes the files of a server's certificate, as Sign does, and its key.
+func (a *Authority) Certificate(t testing.TB, change ...func(*x509.Certificate)) (certFile, keyFile string) {
 	t.Helper()
 	dir := t.TempDir()
 	certFile, keyFile = filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key")
-	a.Sign(t, certFile, keyFile)
+	a.Sign(t, certFile, keyFile, change...)
 	return certFile, keyFile
 }
 
-// Sign writes a certificate for loopback, and for a client, and its key.
-func (a *Authority) Sign(t testing.TB, certFile, keyFile string) {
+// Sign writes a certificate for loopback, and for a client, and its key. Each change makes it another one.
+func (a *Authority) Sign(t testing.TB, certFile, keyFile string, change ...func(*x509.Certificate)) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	try(t, err)
@@ -82,6 +82,9 @@ func (a *Authority) Sign(t testing.TB, certFile, keyFile string) {
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "localhost"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	for _, each := range change {
+		each(template)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
 	try(t, err)
