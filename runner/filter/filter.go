@@ -22,6 +22,9 @@ func Program(audit bool) ([]byte, error) { return read(programs, "", audit) }
 // Template returns the program for templates and what is forked from them (spec.TemplateFilter).
 func Template(audit bool) ([]byte, error) { return read(programs, "template-", audit) }
 
+// Proxy returns the program for the proxy of a run (spec.ProxyFilter).
+func Proxy() ([]byte, error) { return read(programs, "proxy-", false) }
+
 // read refuses a program for another architecture, which would kill every call.
 func read(from fs.ReadFileFS, prefix string, audit bool) ([]byte, error) {
 	name := prefix + "plain"

@@ -44,6 +44,11 @@ func run(args []string) error {
 			maps.Copy(files, some)
 		}
 	}
+	some, err := filesOf("proxy-plain-"+arch, arch, false, spec.ProxyFilter)
+	if err != nil {
+		return fmt.Errorf("proxy: %w", err)
+	}
+	maps.Copy(files, some)
 	return replace(directory, files)
 }
 

@@ -1,0 +1,136 @@
+package egress
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/egress/confine"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+)
+
+// Process is the running proxy of a run.
+type Process struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	stderr bytes.Buffer
+	done   chan struct{} // closed when its output has ended
+}
+
+// Start starts the proxy of a run on a socket that listens in the run's network namespace, and waits until it serves. It calls each for
+// every request that has ended, from one goroutine. The proxy has no descriptor of this process but that and its streams, and no
+// variable of it; it ends with Stop, or with this process.
+func (p Policy) Start(listener *os.File, config Config, each func(result.Request)) (*Process, error) {
+	if p.Program == nil {
+		return nil, errors.New("this program has no proxy")
+	}
+	program, err := p.Program()
+	if err != nil {
+		return nil, err
+	}
+	defer program.Close()
+	config.Deny, config.Own = p.Deny, p.own()
+	x := &Process{cmd: exec.Command(inode.ProcPath(program), Command), done: make(chan struct{})}
+	x.cmd.Args[0], x.cmd.Env, x.cmd.Dir = "scidex-oci-net", []string{}, "/"
+	x.cmd.ExtraFiles, x.cmd.Stderr = []*os.File{listener}, &x.stderr
+	x.cmd.SysProcAttr = confine.Attributes(os.Getuid(), os.Getgid())
+	stdin, err := x.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	x.stdin = stdin
+	stdout, err := x.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := x.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the proxy of requests: %w", err)
+	}
+	lines := bufio.NewReader(stdout)
+	if err := greet(stdin, lines, config); err != nil {
+		close(x.done)
+		return nil, fmt.Errorf("the proxy of requests: %w", x.explain(err))
+	}
+	go x.read(lines, each)
+	return x, nil
+}
+
+func greet(to io.Writer, from *bufio.Reader, config Config) error {
+	if err := json.NewEncoder(to).Encode(config); err != nil {
+		return err
+	}
+	line, err := from.ReadString('\n')
+	if err == nil && strings.TrimSpace(line) != Ready {
+		err = fmt.Errorf("it said %q", line)
+	}
+	return err
+}
+
+// read passes the records on until the proxy's end.
+func (x *Process) read(lines io.Reader, each func(result.Request)) {
+	defer close(x.done)
+	for decoder := json.NewDecoder(lines); ; {
+		var r result.Request
+		if decoder.Decode(&r) != nil {
+			return
+		}
+		each(r)
+	}
+}
+
+// Ended reports whether it has ended by itself.
+func (x *Process) Ended() bool {
+	select {
+	case <-x.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// lastRecords is how long a proxy may take to end, which closes its connections at once.
+const lastRecords = 10 * time.Second
+
+// Stop ends the proxy and waits until each was called for all its requests. The error is why it had ended before, or did not end by
+// itself. A nil process has none.
+func (x *Process) Stop() error {
+	if x == nil {
+		return nil
+	}
+	early := x.Ended()
+	x.stdin.Close()
+	late := time.AfterFunc(lastRecords, func() { _ = x.cmd.Process.Kill() })
+	<-x.done
+	err := x.cmd.Wait()
+	switch {
+	case early:
+		return fmt.Errorf("ended before the analysis, which could send none from then on: %w", x.said(err))
+	case !late.Stop():
+		return errors.New("did not end, and was killed: requests may be missing in the list")
+	}
+	return nil
+}
+
+// explain ends a proxy that does not serve.
+func (x *Process) explain(err error) error {
+	x.stdin.Close()
+	_ = x.cmd.Process.Kill()
+	_ = x.cmd.Wait()
+	return x.said(err)
+}
+
+// said prefers what the process has said.
+func (x *Process) said(err error) error {
+	if said := bytes.TrimSpace(x.stderr.Bytes()); len(said) > 0 {
+		return errors.New(string(bytes.TrimPrefix(said, []byte("scidex-oci: "))))
+	}
+	return err
+}
