@@ -63,6 +63,12 @@ type Analysis struct {
 	// WorkStorage is where /work is: "disk", a directory of the host, or "tmpfs", the run's memory.
 	WorkStorage string `json:"work_storage,omitempty"`
 
+	// AllowHosts are the hosts that a proxy outside sends requests to, "api.example.org", "*.example.org" or with ":PORT"; the
+	// network of the analysis stays empty.
+	AllowHosts []string `json:"allow_hosts,omitempty"`
+	// Upload bounds what all requests together send, in bytes with TLS and headers.
+	Upload Size `json:"allow_upload,omitempty"`
+
 	// Limits is the strictness of limits: "enforce", "outer" or "best-effort".
 	Limits string `json:"limits,omitempty"`
 	// DigestInputs says what the result has digests of: "script", "listing" (also single files, and directories by names,

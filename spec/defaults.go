@@ -51,6 +51,9 @@ func (a Analysis) WithDefaults() Analysis {
 	or(&a.DigestInputs, DigestListing)
 	or(&a.Keep, KeepNever)
 	or(&a.Rootfs, RootfsHost)
+	if a.Requests() {
+		or(&a.Upload, MiB)
+	}
 	if a.Exclude == nil {
 		a.Exclude = []string{"__pycache__", "*.pyc"}
 	}

@@ -42,6 +42,9 @@ func Environment(a Analysis, place Placement) (map[string]string, error) {
 		env["PATH"] = path
 	}
 	maps.Copy(env, threadEnv(a.CPUs))
+	if a.Requests() {
+		maps.Copy(env, proxyEnv())
+	}
 	if a.Repeats() {
 		maps.Copy(env, threadEnv(1))
 		env["SCIDEX_RNG_SEED"] = "0"
@@ -121,6 +124,21 @@ func threadEnv(cpus float64) map[string]string {
 		"NUMEXPR_NUM_THREADS":  threads,
 		"PYTHON_CPU_COUNT":     threads,
 	}
+}
+
+// ProxyPort is where the proxy of an analysis that may send requests listens, on its 127.0.0.1.
+const ProxyPort = 3128
+
+// proxyEnv is what programs find a proxy by. Some read the names in capitals, some the others.
+func proxyEnv() map[string]string {
+	env := map[string]string{}
+	proxy := "http://127.0.0.1:" + strconv.Itoa(ProxyPort)
+	for name, value := range map[string]string{
+		"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "ALL_PROXY": proxy, "NO_PROXY": "localhost,127.0.0.1,::1",
+	} {
+		env[name], env[strings.ToLower(name)] = value, value
+	}
+	return env
 }
 
 func scidexEnv(a Analysis, place Placement) map[string]string {

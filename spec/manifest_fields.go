@@ -48,6 +48,8 @@ func manifestFields(a *Analysis) []field {
 		{"work_storage", text(&a.WorkStorage)},
 		{"preload", text(&a.Preload)},
 		{"warm", text(&a.Warm)},
+		{"allow_hosts", list(&a.AllowHosts)},
+		{"allow_upload", parsed(&a.Upload, ParseSize)},
 		{"limits", text(&a.Limits)},
 		{"digest_inputs", text(&a.DigestInputs)},
 		{"deterministic", boolean(&a.Deterministic)},

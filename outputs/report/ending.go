@@ -45,6 +45,9 @@ func how(r result.Result) facts {
 	f.add("Created", utc(r.CreatedAt))
 	f.add("Started", utc(r.StartedAt))
 	f.add("Finished", utc(r.FinishedAt))
+	if r.Requests != nil {
+		f.add("Requests to "+strings.Join(r.Requests.Hosts, ", "), r.Requests.Sum())
+	}
 	f.code("Labels", pairs(r.Labels))
 	if p := r.PostProcess; p != nil {
 		f.code("Post-processing", words(p.Command))

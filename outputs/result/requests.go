@@ -1,6 +1,11 @@
 package result
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
+)
 
 // Requests are what an analysis has asked of hosts, through the proxy of its run (--allow-host).
 type Requests struct {
@@ -58,4 +63,19 @@ func (r *Requests) Add(one Request) {
 	if len(r.List) < requestsMax {
 		r.List = append(r.List, one)
 	}
+}
+
+// Sum says in a few words how many there were and what they moved.
+func (r *Requests) Sum() string {
+	if r.Total == 0 {
+		return "none"
+	}
+	text := fmt.Sprintf("%d, %s sent, %s received", r.Total, format.Size(r.SentBytes), format.Size(r.ReceivedBytes))
+	if r.Refused > 0 {
+		text += fmt.Sprintf(", %d refused", r.Refused)
+	}
+	if r.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", r.Failed)
+	}
+	return text
 }

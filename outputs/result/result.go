@@ -74,6 +74,8 @@ type Report struct {
 	ActionID *string `json:"action_id"`
 	// Inputs are what the analysis could read; nil if it did not start.
 	Inputs []Input `json:"inputs,omitempty"`
+	// Requests are what it asked of hosts; nil if it could ask none.
+	Requests *Requests `json:"requests,omitempty"`
 	// PostProcess is nil if no hook was due.
 	PostProcess *PostProcess `json:"post_process"`
 	// Kept is the directory of a run with a kept working directory.

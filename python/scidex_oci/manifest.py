@@ -52,6 +52,8 @@ class Manifest(TypedDict, total=False):
     work_size: Size
     work_files: int
     work_storage: str
+    allow_hosts: list[str]
+    allow_upload: Size
     limits: str
     digest_inputs: str
     deterministic: bool

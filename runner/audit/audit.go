@@ -24,12 +24,13 @@ type Event struct {
 // Kind of an event.
 type Kind string
 
-// The kinds. The launcher reports Limit and Architecture.
+// The kinds. The launcher reports Limit, Architecture and Request.
 const (
 	Connect      Kind = "connect"      // an address outside the run: connect(2), or sendto(2) with one
 	Socket       Kind = "socket"       // a forbidden socket family
 	Limit        Kind = "limit"        // a limit was reached
 	Architecture Kind = "architecture" // the analysis died of SIGSYS, as by a call of a foreign architecture
+	Request      Kind = "request"      // one to a host, through the run's proxy
 	More         Kind = "more"         // further events, not kept; Count is their number
 )
 

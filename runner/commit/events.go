@@ -27,6 +27,7 @@ func events(e phase.Ended, o judge.Outcome, finished time.Time) []catalog.Event 
 	if o.Reason == result.ReasonSignal && o.Signal == unix.SignalName(unix.SIGSYS) {
 		all = append(all, audit.Event{At: at, Kind: audit.Architecture, Severity: audit.High, Count: 1})
 	}
+	all = append(all, asked(e.Report.Requests)...)
 	var events []catalog.Event
 	for _, one := range all {
 		events = append(events, catalog.Event{

@@ -66,6 +66,13 @@ func (r *report) space(exit protocol.Exit) {
 	}
 }
 
+// proxy warns of a proxy that did not serve to the end.
+func (r *report) proxy(err error) {
+	if err != nil {
+		r.warn("the proxy of requests " + err.Error())
+	}
+}
+
 // root adds the digest of a root filesystem that was checked.
 func (r *report) root(b *plan.Base) {
 	if b != nil && b.Image != nil {

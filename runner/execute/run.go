@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/digest"
+	"github.com/scidex-ai/scidex-oci/runner/egress"
 	"github.com/scidex-ai/scidex-oci/runner/execute/limits"
 	"github.com/scidex-ai/scidex-oci/runner/execute/meter"
 	"github.com/scidex-ai/scidex-oci/runner/execute/streams"
@@ -72,6 +73,7 @@ type execution struct {
 	outer   *limits.Outer   // --limits outer
 	meter   meter.Meter
 	stops   stops
+	proxy   *egress.Process // nil: it may send no requests
 	started time.Time
 	exit    protocol.Exit
 }
@@ -111,6 +113,10 @@ func (e *execution) execute(ctx context.Context, created *sandbox.Created) error
 		return err
 	}
 	if err = e.admit(ctx); err == nil {
+		e.proxy, e.report.Requests, err = sendOn(created, e.Space.Host.Egress, e.Plan, e.Observer.Request)
+	}
+	defer func() { e.report.proxy(e.proxy.Stop()) }()
+	if err == nil {
 		supervised := e.span("run the analysis")
 		err = e.supervise(ctx, created)
 		supervised()

@@ -16,6 +16,7 @@ const (
 	ModuleMissing    = "module_missing"
 	ArgumentsMissing = "arguments_missing"
 	NoDisplay        = "no_display"
+	HostRefused      = "host_refused"
 	NoNetwork        = "no_network"
 	ChangesDirectory = "changes_directory"
 	NoDirectory      = "no_directory"

@@ -24,6 +24,7 @@ var rules = []rule{
 	{ModuleMissing, moduleMissing},
 	{ArgumentsMissing, argumentsMissing},
 	{NoDisplay, noDisplay},
+	{HostRefused, hostRefused},
 	{NoNetwork, noNetwork},
 	{ChangesDirectory, changesDir},
 	{NoDirectory, noDirectory},

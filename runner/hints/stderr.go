@@ -25,7 +25,10 @@ func noNetwork(f Facts) string {
 	if f.find(networkError) == "" || noPrivileges(f) != "" {
 		return ""
 	}
-	return "runs have no network: download first, then pass the files with --data DIR or --input FILE"
+	if a := f.Ended.Analysis; a.Requests() {
+		return "this run reaches " + strings.Join(a.AllowHosts, ", ") + " alone, and by HTTP through the proxy that http_proxy names"
+	}
+	return "runs have no network: download first, then pass the files with --data DIR or --input FILE, or send requests to named hosts with --allow-host"
 }
 
 func moduleMissing(f Facts) string {

@@ -75,6 +75,11 @@ func (o *Observer) Usage(u event.Usage) {
 	o.observe(event.TypeUsage, u)
 }
 
+// Request says that a request of the analysis has ended.
+func (o *Observer) Request(r result.Request) {
+	o.observe(event.TypeRequest, event.Request{Attempt: o.run.Attempt, Request: r})
+}
+
 // Stream returns a writer that makes events of the first limit bytes of a stream.
 func (o *Observer) Stream(name string, limit int64) *event.Stream {
 	s := &event.Stream{Tell: func(offset int64, part []byte) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/egress"
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 )
@@ -29,6 +30,8 @@ type Host struct {
 	Database string
 	// AllowBinds restrict what may be bound; all of them must allow it. Nil: everything may.
 	AllowBinds []binds.Allowed
+	// Egress says to which hosts analyses may send requests.
+	Egress egress.Policy
 
 	// CommitTimeout is how long a commit is retried on transient errors; 0 is 60 s.
 	CommitTimeout time.Duration

@@ -53,6 +53,9 @@ func (p *Plan) ActionID(report result.Report) (*string, error) {
 		Memory: p.Analysis.Memory, CPUs: p.Analysis.CPUs, Pids: p.Analysis.Pids,
 		WorkSize: p.Analysis.WorkSize, WorkFiles: p.Analysis.WorkFiles, WorkStorage: p.Analysis.WorkStorage, Fixed: p.Analysis.Repeats(),
 	}
+	if p.Analysis.Requests() {
+		return nil, nil // what hosts answer is not known
+	}
 	if report.Script != nil {
 		a.Script = report.Script.SHA256
 	}

@@ -55,6 +55,7 @@ func (p *Plan) plainJob(dir *workspace.Workdir) protocol.Job {
 		Links:          p.Links(),
 		Scratch:        spec.ScratchDirs(),
 		Audit:          p.Audit,
+		Listen:         p.listen(),
 		Bound:          p.Bound(), WorkTmpfs: p.tmpfs(), Floor: p.floor,
 		Owner:   p.slot.Analysis,
 		Timeout: time.Duration(p.Analysis.Timeout),

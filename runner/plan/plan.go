@@ -109,6 +109,7 @@ func New(ctx context.Context, host *phase.Host, req request.Request, launched *s
 		p.Command = req.Command
 	}
 	return p, p.OrClose(first(
+		func() error { return checkRequests(host, p) },
 		func() error { return checkPinned(ctx, host, p, req) },
 		func() error { return checkExport(analysis.Export, req.Overwrite) },
 		func() error { return checkDirectory(ctx, host, key) },

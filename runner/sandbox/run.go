@@ -19,12 +19,23 @@ type Created struct {
 	Pid            int
 	Stdout, Stderr *os.File // read ends
 	Walls          protocol.Walls
-	pidfd          *os.File
+	// Listener is the socket of protocol.Job.Listen; nil: none.
+	Listener *os.File
+	pidfd    *os.File
 }
 
 // Close closes what the launcher still holds open.
 func (c *Created) Close() error {
-	return errors.Join(c.pidfd.Close(), c.Stdout.Close(), c.Stderr.Close())
+	return errors.Join(c.pidfd.Close(), c.Stdout.Close(), c.Stderr.Close(), c.LetGo())
+}
+
+// LetGo closes the listening socket, which a process of its own has then, or none.
+func (c *Created) LetGo() error {
+	if c.Listener == nil {
+		return nil
+	}
+	defer func() { c.Listener = nil }()
+	return c.Listener.Close()
 }
 
 // Create makes a job's container, up to its first instruction.
@@ -36,10 +47,18 @@ func (s *Session) Create(job protocol.Job, files []*os.File) (*Created, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(m.Files) != 3 {
-		return nil, fmt.Errorf("the supervisor sent %d descriptors where 3 were due", len(m.Files))
+	due := 3
+	if job.Listen != 0 {
+		due = 4
+	}
+	if len(m.Files) != due {
+		protocol.Discard(m.Files)
+		return nil, fmt.Errorf("the supervisor sent %d descriptors where %d were due", len(m.Files), due)
 	}
 	c := &Created{pidfd: m.Files[0], Stdout: m.Files[1], Stderr: m.Files[2], Walls: m.Walls}
+	if due > 3 {
+		c.Listener = m.Files[3]
+	}
 	c.Pid, err = PidOf(c.pidfd)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())

@@ -2,6 +2,7 @@ package options
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -32,8 +33,15 @@ func configPlaces(env Lookup) []string {
 // OperatorConfig is the config file of all users.
 const OperatorConfig = "/etc/scidex-oci/config.yaml"
 
-// allowBinds is no flag: it restricts those who choose flags.
-const allowBinds = "allow-binds"
+// allowHost is a flag of the command line and a field of manifests alone: no default opens a way out.
+const allowHost = "allow-host"
+
+// These are no flags: they restrict those who choose flags.
+const (
+	allowBinds    = "allow-binds"
+	allowHosts    = "allow-hosts"
+	denyAddresses = "deny-addresses"
+)
 
 // configKeys are what a config file may hold.
 func configKeys() []*Flag { return configFlags(&Global{}, &Run{}) }
@@ -42,7 +50,10 @@ func configKeys() []*Flag { return configFlags(&Global{}, &Run{}) }
 func configFlags(g *Global, o *Run) []*Flag {
 	var unused Text
 	own := slices.Concat(g.Flags(), o.Flags(g))
-	own = append(Without(own, "config", "id", "file", "again", "script", "trace"), GivenList(&unused, allowBinds, ""))
+	own = Without(own, "config", "id", "file", "again", "script", "trace", allowHost)
+	for _, name := range []string{allowBinds, allowHosts, denyAddresses} {
+		own = append(own, GivenList(&unused, name, ""))
+	}
 	for _, name := range mappingKeys() {
 		own = append(own, GivenList(&unused, strings.ReplaceAll(name, "_", "-"), ""))
 	}
@@ -160,7 +171,8 @@ func readValues(name string, node *yaml.Node, several bool) ([]string, error) {
 	case registriesKey:
 		return registryValues(node)
 	}
-	return configValues(node, several)
+	list, err := configValues(node, several)
+	return list, cmp.Or(err, checkEgress(name, list))
 }
 
 func configValues(node *yaml.Node, several bool) ([]string, error) {

@@ -70,7 +70,7 @@ func fromEnvironment(flags []*Flag, env Lookup, dir string) layer {
 	values := map[string][]string{}
 	for _, flag := range flags {
 		value, ok := env(Variable(flag.Name))
-		if !ok || value == "" {
+		if !ok || value == "" || flag.Name == allowHost {
 			continue
 		}
 		values[flag.Name] = []string{value}

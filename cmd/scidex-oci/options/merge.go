@@ -35,6 +35,7 @@ func Merge(base, over spec.Analysis) spec.Analysis {
 	replace(&a.LogSize, over.LogSize)
 	replace(&a.WorkSize, over.WorkSize)
 	replace(&a.WorkFiles, over.WorkFiles)
+	replace(&a.Upload, over.Upload)
 	replace(&a.CPUs, over.CPUs)
 	replace(&a.Pids, over.Pids)
 	replace(&a.Timeout, over.Timeout)
@@ -45,6 +46,7 @@ func Merge(base, over spec.Analysis) spec.Analysis {
 		{&a.Inputs, &over.Inputs},
 		{&a.Outputs, &over.Outputs},
 		{&a.Exclude, &over.Exclude},
+		{&a.AllowHosts, &over.AllowHosts},
 	} {
 		if *list.from != nil {
 			*list.to = *list.from

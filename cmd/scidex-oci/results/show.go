@@ -32,6 +32,7 @@ func (t Table) Show(r result.Result, attempts []catalog.Run) {
 	t.sandbox(r)
 	t.outputs(r)
 	t.rejected(r)
+	t.requests(r.Requests)
 	t.audit(r)
 	t.logs(r)
 	t.postProcess(r)

@@ -29,6 +29,7 @@ func (t Table) Summary(r result.Result) {
 	t.usage(r)
 	t.outputs(r)
 	t.rejected(r)
+	t.requests(r.Requests)
 	t.audit(r)
 	t.postProcess(r)
 	t.advice(r)

@@ -19,6 +19,14 @@ type blobLocation struct {
 	bucket drivers.Bucket // nil: in dir
 }
 
+// hosts is the server of a bucket; nil for a directory.
+func (p blobLocation) hosts() []string {
+	if p.bucket == nil {
+		return nil
+	}
+	return []string{p.bucket.Host()}
+}
+
 // remote reports whether it is a bucket.
 func (p blobLocation) remote() bool { return p.bucket != nil }
 

@@ -76,12 +76,20 @@ func (d database) private() []string {
 	return []string{d.file, d.file + "-wal", d.file + "-shm"}
 }
 
-// listens is a URL with only the hosts of a PostgreSQL database, for what must not be bound because of its sockets. They may
-// come from PGHOST or a service file.
+// listens is a URL with only the hosts of a PostgreSQL database, for what must not be bound because of its sockets.
 func (d database) listens() string {
-	remote, err := drivers.Get()
-	if d.url == "" || err != nil {
+	hosts := d.hosts()
+	if hosts == nil {
 		return ""
 	}
-	return "postgres:///?" + url.Values{"host": {strings.Join(remote.DatabaseHosts(d.url), ",")}}.Encode()
+	return "postgres:///?" + url.Values{"host": {strings.Join(hosts, ",")}}.Encode()
+}
+
+// hosts are those of a PostgreSQL database, and directories of sockets; nil for a file. They may come from PGHOST or a service file.
+func (d database) hosts() []string {
+	remote, err := drivers.Get()
+	if d.url == "" || err != nil {
+		return nil
+	}
+	return remote.DatabaseHosts(d.url)
 }

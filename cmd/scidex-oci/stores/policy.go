@@ -1,7 +1,10 @@
 package stores
 
 import (
+	"os"
+
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/runner/egress"
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
@@ -10,14 +13,19 @@ import (
 // Policy is what the operator grants to runs.
 type Policy struct {
 	allowed []binds.Allowed
+	egress  egress.Policy
 	Floor   freespace.Floor
 }
 
-// ReadPolicy reads the policy from the options and the config files.
-func ReadPolicy(g *options.Global) (given Policy, err error) {
+// ReadPolicy reads the policy from the options and the config files. proxy opens the program that sends requests of analyses on.
+func ReadPolicy(g *options.Global, proxy func() (*os.File, error)) (given Policy, err error) {
 	if given.allowed, err = g.Allowed(); err != nil {
 		return given, err
 	}
+	if given.egress, err = g.Egress(); err != nil {
+		return given, err
+	}
+	given.egress.Program = proxy
 	given.Floor, err = floorOf(g.MinFree)
 	return given, err
 }

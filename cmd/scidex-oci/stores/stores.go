@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
@@ -49,10 +50,11 @@ func open(ctx context.Context, s Settings, given Policy, version string, log io.
 	if err != nil {
 		return nil, err
 	}
+	given.egress.Own = func() []string { return slices.Concat(s.db.hosts(), s.Blobs.hosts()) }
 	return &Stores{Catalog: cat, Blobs: blobs, Host: &phase.Host{
 		Catalog: cat, Blobs: blobs, Root: s.Root, Tmp: s.Tmp, MinFree: given.Floor, Version: version,
 		Private:  append(s.db.private(), s.Blobs.dir),
-		Database: s.db.listens(), AllowBinds: given.allowed,
+		Database: s.db.listens(), AllowBinds: given.allowed, Egress: given.egress,
 		Log: s.Logger(log),
 	}}, nil
 }

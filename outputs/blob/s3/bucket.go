@@ -65,6 +65,9 @@ func (b *Bucket) URL() string { return b.Location.String() }
 // String names the bucket and its server.
 func (b *Bucket) String() string { return b.Location.String() + " at " + b.client.EndpointURL().Host }
 
+// Host is the server's name or address.
+func (b *Bucket) Host() string { return b.client.EndpointURL().Hostname() }
+
 // Open reads a blob.
 func (b *Bucket) Open(ctx context.Context, sha256 string) (io.ReadCloser, error) {
 	body, _, _, err := b.client.GetObject(ctx, b.Bucket, b.blobKey(sha256), minio.GetObjectOptions{})

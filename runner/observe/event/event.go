@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"time"
 	"unicode/utf8"
+
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // version is an event's `v`.
@@ -22,6 +24,7 @@ const (
 	TypeStarted   Type = "run.started"   // the result as it is then: the analysis has started
 	TypeUsage     Type = "usage"         // Usage, about once a second
 	TypeLog       Type = "log"           // Log: what the analysis wrote
+	TypeRequest   Type = "request"       // Request: one that has ended, through the proxy of the run
 	TypeExited    Type = "run.exited"    // Exited: every process of the analysis is dead
 	TypeHarvested Type = "run.harvested" // Harvested: the working directory is read
 	TypeFinished  Type = "run.finished"  // the result: committed, exported and cleaned, or refused
@@ -40,15 +43,19 @@ type Event struct {
 
 // Dropped counts events.
 type Dropped struct {
-	Log   int64 `json:"log"`
-	Usage int64 `json:"usage"`
+	Log     int64 `json:"log"`
+	Usage   int64 `json:"usage"`
+	Request int64 `json:"request,omitempty"`
 }
 
 // Count adds an event that was left out.
 func (d *Dropped) Count(e Event) {
-	if e.Type == TypeLog {
+	switch e.Type {
+	case TypeLog:
 		d.Log++
-	} else {
+	case TypeRequest:
+		d.Request++
+	default:
 		d.Usage++
 	}
 }
@@ -59,7 +66,9 @@ func New(t Type, id string, data any) Event {
 }
 
 // Optional reports whether an event may be dropped for a slow reader: its content comes again, or is kept elsewhere.
-func (e Event) Optional() bool { return e.Type == TypeUsage || e.Type == TypeLog }
+func (e Event) Optional() bool {
+	return e.Type == TypeUsage || e.Type == TypeLog || e.Type == TypeRequest
+}
 
 // Created are the data of TypeCreated.
 type Created struct {
@@ -76,6 +85,12 @@ type Usage struct {
 	MemoryBytes int64 `json:"memory_bytes"`
 	Processes   int64 `json:"processes"` // and threads
 	Suspended   bool  `json:"suspended"`
+}
+
+// Request are the data of TypeRequest.
+type Request struct {
+	Attempt int `json:"attempt"`
+	result.Request
 }
 
 // Exited are the data of TypeExited. A missing output or a failed harvest can still change the end.

@@ -61,6 +61,9 @@ type Job struct {
 	Links map[string]string `json:"links,omitempty"`
 	// Scratch are directories inside that end with the container.
 	Scratch []string `json:"scratch,omitempty"`
+	// Listen is the port of 127.0.0.1, in the network namespace of the run, on which a socket is to listen before the analysis
+	// starts; 0: none. It comes with created.
+	Listen uint16 `json:"listen,omitempty"`
 	// Audit says that connection attempts are recorded.
 	Audit bool `json:"audit,omitempty"`
 	// Crowded says that the analysis and the supervisor share a process limit.

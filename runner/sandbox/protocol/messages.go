@@ -17,7 +17,7 @@ import (
 const (
 	MsgReady     = "ready"
 	MsgJob       = "job"
-	MsgCreated   = "created" // with pidfd, standard output and standard error
+	MsgCreated   = "created" // with pidfd, standard output, standard error, and the socket of Job.Listen
 	MsgPrepare   = "prepare"
 	MsgPrepared  = "prepared" // with Note; with the pidfd of an analysis that was forked
 	MsgStart     = "start"

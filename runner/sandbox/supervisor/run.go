@@ -62,10 +62,27 @@ func (r *run) create(ctx context.Context, job *protocol.Job, files []*os.File) e
 	}
 	defer r.letGo(streams)
 	if err = r.contain(streams); err == nil {
-		created := protocol.Message{Type: protocol.MsgCreated, Walls: walls}
-		err = r.launcher.reply(created, r.analysis.container.Pidfd(), streams.stdout[0], streams.stderr[0])
+		err = r.created(walls, streams)
 	}
 	return errors.Join(err, closeAll(streams.parent()))
+}
+
+// created hands the container at its gate to the launcher.
+func (r *run) created(walls protocol.Walls, streams *streams) error {
+	files := []*os.File{r.analysis.container.Pidfd(), streams.stdout[0], streams.stderr[0]}
+	if r.job.Listen != 0 {
+		pid, err := r.analysis.container.Pid()
+		if err != nil {
+			return err
+		}
+		socket, err := listen(pid, r.job.Listen)
+		if err != nil {
+			return err
+		}
+		defer socket.Close() // only the proxy has it, so that nothing listens when that has ended
+		files = append(files, socket)
+	}
+	return r.launcher.reply(protocol.Message{Type: protocol.MsgCreated, Walls: walls}, files...)
 }
 
 // createTemplate makes the container of a template. It has a session of its own, as a run has.

@@ -28,6 +28,8 @@ type Drivers interface {
 type Bucket interface {
 	// ID has all that distinguishes the location from others, and no secret.
 	ID() string
+	// Host is the server's name or address; "" where that is not known.
+	Host() string
 	// Open contacts no server.
 	Open() (blob.Remote, error)
 }

@@ -23,6 +23,15 @@ type remote struct{}
 // Bucket is a bucket of S3.
 type Bucket struct{ s3.Location }
 
+// Host returns the server's name or address.
+func (b Bucket) Host() string {
+	opened, err := s3.Open(b.Location)
+	if err != nil {
+		return ""
+	}
+	return opened.Host()
+}
+
 // ID returns the endpoint and the URL.
 func (b Bucket) ID() string { return b.Endpoint + "\n" + b.String() }
 

@@ -1,0 +1,24 @@
+package command
+
+import (
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/runner/egress"
+)
+
+// ProxyEntry stands for the hidden command of scidex-oci-net that sends the requests of a run on.
+func ProxyEntry() *cli.Command {
+	entry := NetEntry(egress.Command, "")
+	entry.Hidden = true
+	return entry
+}
+
+// OpenProxy opens the program that has that command: scidex-oci-net, which this may be.
+func (p *Program) OpenProxy() (*os.File, error) {
+	if p.Net != nil {
+		return os.Open("/proc/self/exe")
+	}
+	return openNet()
+}
