@@ -18,6 +18,7 @@ type secure struct {
 	*bucket
 	own   *registrytest.Authority // that it trusts
 	front *httptest.Server
+	plain string // the endpoint without TLS
 	shown atomic.Pointer[tls.Config]
 }
 
@@ -29,6 +30,7 @@ func inS3OverTLS(t *testing.T) *secure {
 	s.front.StartTLS()
 	t.Cleanup(s.front.Close)
 	s.show(t, s.own)
+	_, s.plain, _ = strings.Cut(s.bucket.url, "endpoint=")
 	s.bucket.url = s.store() + "?endpoint=" + s.front.URL
 	s.bucket.furnish(s.harness)
 	s.setenv("AWS_CA_BUNDLE", s.own.File)
