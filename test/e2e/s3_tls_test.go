@@ -30,8 +30,8 @@ func inS3OverTLS(t *testing.T) *secure {
 	s.front.StartTLS()
 	t.Cleanup(s.front.Close)
 	s.show(t, s.own)
-	_, s.plain, _ = strings.Cut(s.bucket.url, "endpoint=")
-	s.bucket.url = s.store() + "?endpoint=" + s.front.URL
+	_, s.plain, _ = strings.Cut(s.url, "endpoint=")
+	s.url = s.store() + "?endpoint=" + s.front.URL
 	s.bucket.furnish(s.harness)
 	s.setenv("AWS_CA_BUNDLE", s.own.File)
 	return s
