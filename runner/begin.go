@@ -8,6 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/digest"
 	"github.com/scidex-ai/scidex-oci/runner/execute"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
 	"github.com/scidex-ai/scidex-oci/runner/observe"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -36,9 +37,8 @@ func begin(ctx context.Context, host *phase.Host, req request.Request, launched 
 func beginIn(ctx context.Context, host *phase.Host, ledger phase.Ledger, req request.Request, launched *standby.Standby) (*run, error) {
 	tracer := trace.From(ctx)
 	checked := tracer.Span(trace.Run, "check the request")
-	err := store.Bind(ctx, host.Catalog, host.Blobs)
-	if err != nil {
-		return nil, &request.CatalogError{Err: err}
+	if err := bind(ctx, host, req); err != nil {
+		return nil, err
 	}
 	p, err := plan.New(ctx, host, req, launched)
 	checked()
@@ -59,6 +59,19 @@ func beginIn(ctx context.Context, host *phase.Host, ledger phase.Ledger, req req
 		Request: req, Plan: p, Space: space, Standby: launched, Suspender: suspender,
 		Observer: observe.New(req.Observe, space.Run), Digests: digest.New(host, p), Report: firstReport(req, p, space),
 	}}, nil
+}
+
+// bind checks that catalog and blob store belong together. A stop request ends the wait for a server that does not answer.
+func bind(ctx context.Context, host *phase.Host, req request.Request) error {
+	waiting, release := request.UntilStop(ctx, req.Stop, scan.TellAfter)
+	err := store.Bind(waiting, host.Catalog, host.Blobs)
+	if stopped := release(); stopped != nil {
+		return stopped
+	}
+	if err != nil {
+		return &request.CatalogError{Err: err}
+	}
+	return nil
 }
 
 // firstReport is the report of a run before its execution.

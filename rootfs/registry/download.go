@@ -44,8 +44,8 @@ func (d *download) run(ctx context.Context) error {
 			failures, from, pause = 0, d.to.Offset(), d.Backoff
 		}
 		var broken *brokenError
-		if !errors.As(err, &broken) || failures >= maxFailures {
-			return err
+		if !errors.As(err, &broken) || failures >= maxFailures || d.from.mirror && errors.Is(err, errStalled) {
+			return err // what is there is kept for the next place
 		}
 		d.Log.Warn("a download broke off and goes on", "blob", d.desc.Digest, "at", d.to.Offset(), "of", d.desc.Size, "error", err)
 		if err := sleep(ctx, pause); err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -70,6 +71,7 @@ func TestMirrors(t *testing.T) {
 		"HasWrongBytes":          testMirrorHasWrongBytes,
 		"HasAnotherManifest":     testMirrorHasAnotherManifest,
 		"BreaksOff":              testMirrorBreaksOff,
+		"Hangs":                  testMirrorHangs,
 		"GetsNoCredentials":      testMirrorGetsNoCredentials,
 		"LeadsToTheRegistry":     testMirrorLeadsToTheRegistry,
 		"StoppedAtTheMirror":     testStoppedAtTheMirror,
@@ -164,6 +166,51 @@ func testMirrorBreaksOff(t *testing.T, m *mirrored) {
 	m.expect(t, m.options(m.mirror.Address), "level=WARN", "a mirror is passed over")
 	if asked := m.ranges(m.big()); len(asked) != 1 || asked[0] == "bytes=0-" {
 		t.Errorf("asked the registry for %q", asked)
+	}
+}
+
+// testMirrorHangs: a mirror that stops in the middle of a blob, or does not answer, is asked once for it, and the registry for the rest.
+func testMirrorHangs(t *testing.T, m *mirrored) {
+	layer, manifest := m.big().Digest.String(), "/manifests/1"
+	for name, tc := range map[string]struct {
+		of   string
+		hang func(http.ResponseWriter, *http.Request, http.Handler)
+		from string // what the registry is asked for
+	}{
+		"in a blob":     {layer, hangAfter(1_000_000), "bytes=1000000-"},
+		"before a blob": {layer, hangAfter(-1), ""},
+		"at once":       {manifest, hangAfter(-1), ""},
+	} {
+		m.Fail(nil)
+		m.mirror.Fail(on(tc.of, always, tc.hang))
+		o := m.options(m.mirror.Address)
+		o.Stall = 2 * time.Second
+		m.expect(t, o, "level=WARN", "a mirror is passed over")
+		asked := 0
+		for _, r := range m.mirror.Seen(tc.of) {
+			if r.Header.Get("Authorization") != "" {
+				asked++
+			}
+		}
+		if asked != 1 {
+			t.Errorf("%s: the mirror was asked %d times: %s", name, asked, m.log)
+		}
+		if asked := m.ranges(m.big()); tc.from != "" && (len(asked) != 1 || !strings.HasPrefix(asked[0], tc.from)) {
+			t.Errorf("%s: the registry was asked for %q", name, asked)
+		}
+	}
+}
+
+// hangAfter sends so many bytes of an answer, or not even its header, and nothing until the client hangs up.
+func hangAfter(n int) func(http.ResponseWriter, *http.Request, http.Handler) {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if n >= 0 {
+			answer := registrytest.Record(next, r)
+			w.Header().Set("Content-Length", answer.Header().Get("Content-Length"))
+			_, _ = w.Write(answer.Body.Bytes()[:n])
+			w.(http.Flusher).Flush()
+		}
+		<-r.Context().Done()
 	}
 }
 

@@ -40,7 +40,8 @@ type Options struct {
 	Progress func(blob ocispec.Descriptor, done int64)
 	// Log receives retries and mirrors that failed; nil discards them.
 	Log *slog.Logger
-	// Stall is the timeout of an idle connection, which is then retried; 0 means a minute.
+	// Stall is the timeout of an idle connection, which is then retried; 0 means a minute. A mirror is passed over then, after
+	// at most 30 seconds.
 	Stall time.Duration
 	// Backoff is the first pause before a retry, which doubles; 0 means half a second.
 	Backoff time.Duration
@@ -71,6 +72,9 @@ func (o *Options) applyDefaults() {
 		o.UserAgent = "scidex-oci"
 	}
 }
+
+// mirrorStall bounds how long a mirror holds up a pull that another place may serve.
+const mirrorStall = 30 * time.Second
 
 // parallel is the number of concurrent downloads, as in Docker.
 const parallel = 3
@@ -108,6 +112,9 @@ func (o *Options) pullFromAny(ctx context.Context, ref Reference, into *layout.L
 	}
 	for _, from := range sources {
 		p := &puller{Options: *o, from: from, into: into}
+		if from.mirror {
+			p.Stall = min(p.Stall, mirrorStall)
+		}
 		desc, err = p.pullOnce(ctx)
 		if err == nil || !from.mirror || final(ctx, err) {
 			return desc, err

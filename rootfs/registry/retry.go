@@ -47,13 +47,14 @@ func (a again) Retry(attempt int, resp *http.Response, err error) (time.Duration
 	return wait, nil
 }
 
-// tries bounds the retries. A mirror is retried twice, and not where it cannot be reached.
+// tries bounds the retries. A mirror is retried twice, and not where it cannot be reached or does not answer.
 func (a again) tries(err error) int {
-	var network *net.OpError
+	var dialing *net.OpError
+	var network net.Error
 	switch {
 	case !a.mirror:
 		return maxTries
-	case errors.As(err, &network) && network.Op == "dial":
+	case errors.As(err, &dialing) && dialing.Op == "dial", errors.As(err, &network) && network.Timeout():
 		return 0
 	}
 	return 2

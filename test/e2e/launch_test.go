@@ -65,19 +65,24 @@ func (h *harness) follow(id string, cmd *exec.Cmd) *launch {
 // await reads on until the analysis has written the line.
 func (l *launch) await(line string) {
 	l.h.t.Helper()
+	l.awaitWhere(line, func(got string) bool { return got == line })
+}
+
+func (l *launch) awaitWhere(what string, is func(line string) bool) {
+	l.h.t.Helper()
 	late := time.After(hangTimeout)
 	for {
 		select {
 		case got, ok := <-l.lines:
 			l.said.WriteString(got + "\n")
 			if !ok {
-				l.h.t.Fatalf("the run ended without %q: %s%s", line, l.said.String(), l.stdout.String())
+				l.h.t.Fatalf("the run ended without %q: %s%s", what, l.said.String(), l.stdout.String())
 			}
-			if got == line {
+			if is(got) {
 				return
 			}
 		case <-late:
-			l.h.t.Fatalf("no %q within %v: %s", line, hangTimeout, l.said.String())
+			l.h.t.Fatalf("no %q within %v: %s", what, hangTimeout, l.said.String())
 		}
 	}
 }

@@ -26,6 +26,7 @@ type bucket struct {
 	url       string
 	accessKey string
 	secretKey string
+	pass      http.Handler                                                      // meddles, or passes on to the server
 	meddle    atomic.Pointer[func(w http.ResponseWriter, r *http.Request) bool] // reports whether it has answered
 }
 
@@ -33,22 +34,29 @@ type bucket struct {
 func newBucket(t *testing.T) *bucket {
 	t.Helper()
 	b, endpoint := bareBucket(t, "../../scripts/s3")
+	b.standBefore(endpoint)
+	return b
+}
+
+// standBefore lets clients reach the server by somebody between.
+func (b *bucket) standBefore(endpoint string) {
+	b.t.Helper()
 	target, err := url.Parse(endpoint)
 	if err != nil {
-		t.Fatal(err)
+		b.t.Fatal(err)
 	}
 	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
 		r.Out.Host = r.In.Host // it is signed
 	}}
-	between := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	b.pass = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if meddle := b.meddle.Load(); meddle == nil || !(*meddle)(w, r) {
 			pass.ServeHTTP(w, r)
 		}
-	}))
-	t.Cleanup(between.Close)
+	})
+	between := httptest.NewServer(b.pass)
+	b.t.Cleanup(between.Close)
 	b.url = "s3://bucket/some%20where?endpoint=" + between.URL
-	return b
 }
 
 // bareBucket is one with nobody between it and its clients, of a server that a command starts.

@@ -121,7 +121,7 @@ func meaning(answer minio.ErrorResponse) (wording, error) {
 	}
 	switch answer.StatusCode {
 	case http.StatusForbidden, http.StatusUnauthorized:
-		return says("these credentials may not do that in bucket %q; grant s3:GetObject, s3:PutObject, s3:DeleteObject, s3:ListBucket and s3:AbortMultipartUpload"), nil
+		return says("these credentials may not do that in bucket %q; grant s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListBucket and s3:ListBucketMultipartUploads (docs/s3.md)"), nil
 	case http.StatusInsufficientStorage:
 		return says("bucket %q takes no more; make room in it"), nil
 	}
