@@ -55,6 +55,8 @@ func groups() []group {
 			{"work_size", "files in /work", a.WorkSize.String()},
 			{"work_files", "names in /work", fmt.Sprint(a.WorkFiles)},
 			{"work_storage", "disk, or tmpfs: /work is memory of the run", a.WorkStorage},
+			{"allow_hosts", "hosts that it may send HTTP requests to, by a proxy; your config file must permit them", "[rest.uniprot.org]"},
+			{"allow_upload", "what all requests together may send", "1MiB"},
 			{"limits", "enforce: no run where a limit cannot be enforced; outer: rely on the batch job or container around; best-effort: hold what can be held", a.Limits},
 		}},
 		{"The run", []field{
