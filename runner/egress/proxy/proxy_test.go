@@ -27,7 +27,7 @@ import (
 
 // world is an Internet on loopback: names with addresses, and servers behind them.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	names   map[string][]netip.Addr
 	servers map[netip.AddrPort]string // to where on loopback
 	refused func(netip.Addr) string
@@ -43,7 +43,7 @@ const (
 	other = "151.101.1.6"   // of other.example.org
 )
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	return &world{
 		t: t, servers: map[netip.AddrPort]string{}, refused: address.Refused,
@@ -138,7 +138,7 @@ func (w *world) last(n int) result.Request {
 }
 
 // client asks by the proxy, and trusts the server.
-func client(t *testing.T, proxy string, trust *httptest.Server) *http.Client {
+func client(t testing.TB, proxy string, trust *httptest.Server) *http.Client {
 	t.Helper()
 	transport := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy}), DisableCompression: true}
 	if trust != nil {
@@ -151,7 +151,7 @@ func client(t *testing.T, proxy string, trust *httptest.Server) *http.Client {
 }
 
 // tlsServer is api.example.org's own server, on port 443.
-func tlsServer(t *testing.T, w *world, handler http.HandlerFunc) *httptest.Server {
+func tlsServer(t testing.TB, w *world, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	server.StartTLS()
