@@ -309,8 +309,6 @@ func TestSpansReuse(t *testing.T) {
 
 // TestSpansReceivers: whatever a receiver does, a run ends as without one, and says once that its spans were not sent.
 func TestSpansReceivers(t *testing.T) {
-	hang := make(chan struct{})
-	t.Cleanup(func() { close(hang) })
 	tries := 0
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
@@ -321,7 +319,7 @@ func TestSpansReceivers(t *testing.T) {
 		says   string // empty: nothing is wrong
 	}{
 		"absent":           {url: gone.URL, says: "connection refused"},
-		"hangs":            {answer: func(http.ResponseWriter, *http.Request) { <-hang }, says: "within 500ms"},
+		"hangs":            {answer: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, says: "within 500ms"},
 		"refuses":          {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, says: "400"},
 		"redirects":        {answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, gone.URL, 307) }, says: "307"},
 		"is always away":   {answer: func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "30"); w.WriteHeader(503) }, says: "503"},
