@@ -318,10 +318,12 @@ func TestSpansReceivers(t *testing.T) {
 		env    map[string]string
 		says   string // empty: nothing is wrong
 	}{
-		"absent":           {url: gone.URL, says: "connection refused"},
-		"hangs":            {answer: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, says: "within 500ms"},
-		"refuses":          {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, says: "400"},
-		"redirects":        {answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, gone.URL, 307) }, says: "307"},
+		"absent":  {url: gone.URL, says: "connection refused"},
+		"hangs":   {answer: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, says: "within 500ms"},
+		"refuses": {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, says: "400"},
+		"redirects": {answer: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, gone.URL, http.StatusTemporaryRedirect)
+		}, says: "307"},
 		"is always away":   {answer: func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "30"); w.WriteHeader(503) }, says: "503"},
 		"closes in middle": {answer: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, says: "EOF"},
 		"is away for a while": {answer: func(w http.ResponseWriter, _ *http.Request) {
