@@ -9,6 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
+	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 )
 
 // deliver calls the hook of a committed run, if any, and exports its outputs if requested.
@@ -27,7 +28,9 @@ func (r *run) deliver(ctx context.Context, end commit.End, final commit.Final) c
 func (r *run) callHook(ctx context.Context, end commit.End, final commit.Final) commit.Final {
 	r.space.Warn(r.space.CloseIngest()) // all of it is committed, and gc waits for its lock
 	req := r.task.Request
-	done, failed := deliver.CallHook(ctx, r.host, *req.Hook, r.result(end, final), req.Stop)
+	hook := *req.Hook
+	hook.Environ = req.Spans.Variables(spans.HookPhase)
+	done, failed := deliver.CallHook(ctx, r.host, hook, r.result(end, final), req.Stop)
 	after := final.Outcome.AfterHook(final.Row.Key, failed)
 	final.Report.PostProcess = &done
 	if final.Keep = final.Keep && r.now(end).KeepWork(after); !final.Keep {

@@ -16,6 +16,20 @@ import (
 // catalog does not have the result: a *request.Error for a request refused before anything was made, or why the end could
 // not be committed; the result then has state error. With phase.ErrSuperseded it is the result that was not committed.
 func Run(ctx context.Context, host *phase.Host, req request.Request) (result.Result, error) {
+	if host.Spans == nil {
+		return perform(ctx, host, req)
+	}
+	req.Spans = host.Spans.Begin()
+	ctx, tracer := recorded(ctx, req.Spans)
+	res, err := perform(ctx, host, req)
+	if req.Spans.Recorded() && res.Attempt > 0 {
+		host.Spans.Put(req.Spans.Finish(tracer.Spans(), aboutRun(res)))
+	}
+	return res, err
+}
+
+// perform is Run without spans.
+func perform(ctx context.Context, host *phase.Host, req request.Request) (result.Result, error) {
 	launched, err := launch(ctx, req)
 	if err != nil {
 		return Refused(req.Analysis, err, host.Version), err

@@ -53,6 +53,9 @@ func Environment(a Analysis, place Placement) (map[string]string, error) {
 	if _, own := a.Env["MPLCONFIGDIR"]; own { // its matplotlibrc would come after ours
 		delete(env, "MATPLOTLIBRC")
 	}
+	if _, own := a.Env["TRACEPARENT"]; !own && !a.Repeats() { // it is another one each time
+		maps.Copy(env, place.Trace)
+	}
 	maps.Copy(env, a.Env)
 	for _, name := range a.Secrets {
 		value, ok := place.Secrets[name]

@@ -39,6 +39,8 @@ type Placement struct {
 	// Secrets holds the values of Analysis.Secrets. Those without a value are left out, as in a spec that is shown or
 	// exported.
 	Secrets map[string]string
+	// Trace are the variables of a trace context (W3C), which belong to one run as its id does.
+	Trace map[string]string
 	// HasData and HasDocs say that /data and /docs are bound.
 	HasData, HasDocs bool
 

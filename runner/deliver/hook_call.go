@@ -43,7 +43,11 @@ func executeHook(h request.Hook, key catalog.Key, res []byte, dir string, stop <
 	c := &hookCall{hook: h, cmd: exec.Command(h.Command[0], h.Command[1:]...), dead: make(chan struct{})}
 	c.done.Command, c.stderr.limit = h.Command, hookStderr
 	screen := &lockedWriter{to: h.Output}
-	c.cmd.Env = append(os.Environ(),
+	c.cmd.Env = os.Environ()
+	for name, value := range h.Environ {
+		c.cmd.Env = append(c.cmd.Env, name+"="+value)
+	}
+	c.cmd.Env = append(c.cmd.Env,
 		"SCIDEX_ANALYSIS_ID="+key.ID, "SCIDEX_ATTEMPT="+strconv.Itoa(key.Attempt), "SCIDEX_OUTPUT_DIR="+dir)
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = bytes.NewReader(res), screen, io.MultiWriter(&c.stderr, screen)
 	c.cmd.WaitDelay = hookDrain

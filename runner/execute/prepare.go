@@ -7,6 +7,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/execute/limits"
+	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -89,7 +90,7 @@ func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
 		return nil, err
 	}
 	made := e.span("make the job")
-	job, files, err := e.Plan.Job(e.Space.Dir, e.Space.Ingest.Dir(), plan.Own{Script: keptScript(e.script, e.Plan.Inputs.Script), Stdin: e.stdin.Analysis(), Terminal: e.Request.Terminal})
+	job, files, err := e.Plan.Job(e.Space.Dir, e.Space.Ingest.Dir(), plan.Own{Script: keptScript(e.script, e.Plan.Inputs.Script), Stdin: e.stdin.Analysis(), Terminal: e.Request.Terminal, Trace: e.Request.Spans.Variables(spans.AnalysisPhase)})
 	made()
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/egress"
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
+	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 )
 
 // Host is what runs share on this host: the stores, the directories and the rules of the user who started the program. It
@@ -35,6 +36,9 @@ type Host struct {
 
 	// CommitTimeout is how long a commit is retried on transient errors; 0 is 60 s.
 	CommitTimeout time.Duration
+
+	// Spans has the traces of runs that ended, for OpenTelemetry; nil: there are none.
+	Spans *spans.Queue
 
 	Version string
 	Log     *slog.Logger

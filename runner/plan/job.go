@@ -25,6 +25,7 @@ type Own struct {
 	Stdin  *os.File // the standard input, the read end of a pipe
 	// Terminal is all three streams in place of pipes.
 	Terminal *os.File
+	Trace    map[string]string // the variables of its trace context
 }
 
 // Job translates the plan for the supervisor. Root's supervisor has ids of the range and cannot open what only root can:
@@ -34,6 +35,7 @@ func (p *Plan) Job(dir *workspace.Workdir, ingest *os.File, own Own) (protocol.J
 	m.addScript(own.Script)
 	m.addStdin(cmp.Or(own.Terminal, own.Stdin))
 	m.job.Terminal = own.Terminal != nil
+	m.trace = own.Trace
 	if err := first(m.holdImage, m.detach, m.specify); err != nil {
 		return m.job, m.files, errors.Join(err, m.files.CloseMounts())
 	}
@@ -77,6 +79,7 @@ type jobMaker struct {
 	plan  *Plan
 	job   protocol.Job
 	files jobFiles
+	trace map[string]string
 }
 
 // addScript adds the kept script, where it is shown alone.
@@ -155,7 +158,7 @@ func detachParent(b protocol.Bind) (*os.File, error) {
 // specify adds the OCI specification, and the seccomp filter, which that leaves out.
 func (m *jobMaker) specify() (err error) {
 	place := m.plan.placement(protocol.InitPath)
-	place.Unfiltered = true
+	place.Unfiltered, place.Trace = true, m.trace
 	if m.plan.Extra.Early() {
 		place.Command = preload.Direct(place.Command)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/stdin"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -66,6 +67,8 @@ type Request struct {
 	// event.TypeFinished from the result. The data of event.TypeStarted are a Result. It must not block for long. Its first
 	// error becomes a warning of the result, and changes nothing else.
 	Observe func(event.Event) error
+	// Spans are those of the run, nil where there are none; Run sets it. Their contexts are for the analysis and the hook.
+	Spans *spans.Run
 	// Detached runs outlive the session of their caller: the result warns of what would end them with it.
 	Detached bool
 	// Scanning, where not nil, is called about twice a second while the directory of a flag is scanned before the start,

@@ -74,6 +74,7 @@ func TestQueueMetrics(t *testing.T) {
 		t.Errorf("a worker that could not serve its metrics has taken an analysis: %q", got)
 	}
 	bad := h.submit("bad", "exit 3")
+	h.submit("alone", "true", "--class", "gpu") // which no worker takes
 	refused := h.submit("refused", "true", "--secret", "NOT_SET_ANYWHERE", "--retries", "0")
 	end := h.flag()
 	runs := h.submit("runs", awaited, "--input", end.input(), "--memory", "64MiB", "--cpus", "0.5")
@@ -91,7 +92,7 @@ func TestQueueMetrics(t *testing.T) {
 		`scidex_oci_worker_phase_seconds_count{phase="start"}`:   3,
 		`scidex_oci_queue_jobs{state="running"}`:                 1,
 		"scidex_oci_queue_up":                                    1,
-		`scidex_oci_queue_jobs{state="waiting"}`:                 0,
+		`scidex_oci_queue_jobs{state="waiting"}`:                 1,
 		`scidex_oci_queue_jobs{state="unplaced"}`:                0,
 		`scidex_oci_queue_jobs{state="retrying"}`:                0,
 		`scidex_oci_queue_jobs{state="scheduled"}`:               0,
@@ -112,6 +113,16 @@ func TestQueueMetrics(t *testing.T) {
 		"scidex_oci_worker_harvest_bytes_total":                  8,
 		"scidex_oci_worker_superseded_total":                     0,
 		"scidex_oci_worker_commit_failures_total":                0,
+
+		`scidex_oci_queue_class_jobs{class="default",state="waiting"}`:                     0,
+		`scidex_oci_queue_class_jobs{class="default",state="running"}`:                     1,
+		`scidex_oci_queue_class_jobs{class="gpu",state="waiting"}`:                         1,
+		`scidex_oci_queue_class_oldest_seconds{class="default"}`:                           0,
+		`scidex_oci_worker_class_running_jobs{class="default"}`:                            1,
+		`scidex_oci_worker_class_queue_wait_seconds_count{class="default"}`:                4,
+		`scidex_oci_worker_class_phase_seconds_count{class="default",phase="start"}`:       3,
+		`scidex_oci_worker_class_runs_total{class="default",state="failed",reason="exit"}`: 1,
+		`scidex_oci_worker_class_runs_total{class="gpu",state="failed",reason="exit"}`:     -1, // it is not for the worker
 	}
 	var text string
 	var differ []string
@@ -132,6 +143,9 @@ func TestQueueMetrics(t *testing.T) {
 	})
 	if problems, err := promlint.New(strings.NewReader(text)).Lint(); err != nil || len(problems) > 0 {
 		t.Errorf("lint: %v, %v", problems, err)
+	}
+	if metric(t, text, `scidex_oci_queue_class_oldest_seconds{class="gpu"}`) <= 0 {
+		t.Errorf("the oldest job of a class without a worker has no age:\n%s", text)
 	}
 	for _, id := range []string{good, bad, h.run} {
 		if strings.Contains(text, id) {

@@ -33,7 +33,7 @@ func (h *harness) worker(args ...string) *hosted {
 		h.t.Fatal(err)
 	}
 	for _, setting := range h.env {
-		if name, _, _ := strings.Cut(setting, "="); name == "SCIDEX_OCI_DB" || name == "SCIDEX_OCI_BLOBS" || strings.HasPrefix(name, "AWS_") {
+		if name, _, _ := strings.Cut(setting, "="); name == "SCIDEX_OCI_DB" || name == "SCIDEX_OCI_BLOBS" || strings.HasPrefix(name, "AWS_") || strings.HasPrefix(name, "OTEL_") {
 			own.env = append(own.env, setting) // all hosts have one catalog, and may have one bucket
 		}
 	}

@@ -79,7 +79,7 @@ func commands(p *command.Program) []*cli.Command {
 		newCrateCommand(p), newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p), newPinCommand(p), newUnpinCommand(p),
 		command.NetEntry("image", "pull, import, list and remove images of root filesystems"),
 		catalogcmd.New(p), configcmd.New(p), newGCCommand(p), newDoctorCommand(p),
-		newSelftestCommand(p), newCanaryCommand(p), command.DecompressEntry(), command.ProxyEntry(), newCompletionCommand(p), newCompleteCommand(p), newDocsCommand(p),
+		newSelftestCommand(p), newCanaryCommand(p), command.DecompressEntry(), command.ProxyEntry(), command.ExportSpansEntry(), newCompletionCommand(p), newCompleteCommand(p), newDocsCommand(p),
 	}
 	if p.Net != nil {
 		replace(all, p.Net(p))

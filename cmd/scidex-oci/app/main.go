@@ -69,6 +69,7 @@ func execute(args []string, p *command.Program) int {
 	if !command.Silent(err) {
 		fmt.Fprintf(p.Stderr, "scidex-oci: %s\n", screen.Escape(inodes.Explain(err).Error()))
 	}
+	p.SendSpans()
 	return command.ExitCode(err)
 }
 

@@ -72,7 +72,7 @@ func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
 		s.events, bad = events.Open(p, to)
 		s.err = cmp.Or(s.err, bad)
 	}
-	s.trace, bad = newTrace(o.Trace, p.Began, p.Main)
+	s.trace, bad = newTrace(o.Trace, p.AsksForSpans(), p.Began, p.Main)
 	s.err = cmp.Or(s.err, bad)
 	return s.end(s.run(s.trace.with(c.Context)))
 }

@@ -15,53 +15,60 @@ import (
 
 // traceFile is the file of --trace, and what to write there at the end; nil: nothing is traced.
 type traceFile struct {
-	path   string
+	path   string // empty: the trace is for spans alone
 	tracer *trace.Tracer
 	main   int64 // when this program began to read the command line; 0: it has read it
 }
 
-// newTrace reads the option and starts a trace where it is given. It refuses a file that could not be made at the end.
-func newTrace(given options.Text, began, main int64) (*traceFile, error) {
-	if !given.Given {
-		return nil, nil // it is not asked for
+// newTrace reads the option and starts a trace where it is given, or spans are asked for. It refuses a file that could not be made at the end.
+func newTrace(given options.Text, spans bool, began, main int64) (*traceFile, error) {
+	f := &traceFile{tracer: &trace.Tracer{}, main: main}
+	f.tracer.Add(trace.Span{Lane: trace.Run, Name: "start of the process", Start: began, End: main})
+	switch {
+	case given.Given:
+		return f, f.setPath(given)
+	case spans:
+		return f, nil
 	}
+	return nil, nil // it is not asked for
+}
+
+// setPath sets the file.
+func (f *traceFile) setPath(given options.Text) error {
 	text := given.Value
-	refuse := func(why string) (*traceFile, error) {
-		return nil, given.Refuse("%s", why)
-	}
 	switch {
 	case text == "":
-		return refuse("is empty; give a file, or leave it out")
+		return given.Refuse("is empty; give a file, or leave it out")
 	case text == "-", strings.HasPrefix(text, "fd:"):
-		return refuse("a trace is written to a file alone; give its name, ./" + text + " where it is called that")
+		return given.Refuse("a trace is written to a file alone; give its name, ./%s where it is called that", text)
 	}
-	f := &traceFile{path: given.Path(""), tracer: &trace.Tracer{}, main: main}
-	if why := f.possible(); why != nil {
-		return refuse(why.Error() + "; give a file that can be written to")
+	path := given.Path("")
+	if why := possible(path); why != nil {
+		return given.Refuse("%w; give a file that can be written to", why)
 	}
-	f.tracer.Add(trace.Span{Lane: trace.Run, Name: "start of the process", Start: began, End: main})
-	return f, nil
+	f.path = path
+	return nil
 }
 
 // possible tries to create a file there, and removes it. What is no regular file is not replaced.
-func (f *traceFile) possible() error {
-	info, err := os.Lstat(f.path)
+func possible(path string) error {
+	info, err := os.Lstat(path)
 	switch {
 	case err == nil && !info.Mode().IsRegular():
 		return errors.New("it is no regular file")
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return cause(err)
 	}
-	beside, err := f.beside()
+	beside, err := beside(path)
 	if err != nil {
 		return cause(err)
 	}
 	return errors.Join(beside.Close(), os.Remove(beside.Name()))
 }
 
-// beside makes a temporary file that can be renamed to the trace's.
-func (f *traceFile) beside() (*os.File, error) {
-	return os.CreateTemp(filepath.Dir(f.path), ".scidex-oci-trace-*")
+// beside makes a temporary file that can be renamed to path.
+func beside(path string) (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(path), ".scidex-oci-trace-*")
 }
 
 // cause is an error of the file system without the name, which the message already has.
@@ -104,7 +111,10 @@ func (f *traceFile) write(about map[string]string) error {
 		return nil
 	}
 	f.read()
-	file, err := f.beside()
+	if f.path == "" {
+		return nil
+	}
+	file, err := beside(f.path)
 	if err != nil {
 		return fmt.Errorf("the trace is not written: %w", err)
 	}

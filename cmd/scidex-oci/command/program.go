@@ -26,6 +26,8 @@ type Program struct {
 	Began, Main int64          // when the process and its main began (trace.Birth)
 	// Net makes the commands of scidex-oci-net; nil in scidex-oci.
 	Net func(*Program) []*cli.Command
+
+	spans *spanSender // nil: none are sent
 }
 
 // CallLine is a command line, without a command, that runs this program on the same catalog.

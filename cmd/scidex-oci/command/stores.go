@@ -60,5 +60,9 @@ func (p *Program) OpenStores(ctx context.Context, log io.Writer) (*stores.Stores
 	if err != nil {
 		return nil, &request.Error{Err: err}
 	}
-	return stores.Open(ctx, s, given, p.Build.Version, log)
+	st, err := stores.Open(ctx, s, given, p.Build.Version, log)
+	if err == nil {
+		st.Host.Spans = p.spanQueue(st.Host.Log)
+	}
+	return st, err
 }

@@ -47,7 +47,7 @@ func (s scraped) serve(working context.Context, w *worker.Worker, b command.Buil
 	}
 	draining := func() bool { return working.Err() != nil }
 	m := metrics.New(metrics.Source{
-		Capacity: w.Capacity, Jobs: w.Options.Jobs, Load: w.Load, Depth: w.Queue.Depth, Waiting: func() (int, error) { return pending.Count(w.Host) }, Draining: draining,
+		Capacity: w.Capacity, Jobs: w.Options.Jobs, Classes: w.Classes(), Load: w.Load, Depth: w.Queue.Depth, Waiting: func() (int, error) { return pending.Count(w.Host) }, Draining: draining,
 		Version: b.Version, Commit: b.Commit, GoVersion: b.GoVersion,
 	})
 	w.Watch = m.Watch

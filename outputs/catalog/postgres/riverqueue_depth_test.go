@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -44,12 +45,12 @@ func TestDepth(t *testing.T) {
 		}
 	}
 	want := queue.Depth{Waiting: 8, Unplaced: 3, Retrying: 1, Scheduled: 1, Running: 1}
-	if got, err := q.Depth(t.Context()); got != want || err != nil {
+	if got, err := q.Depth(t.Context()); queue.Sum(got) != want || err != nil {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, err := q.Depth(gone); err == nil || got != (queue.Depth{}) {
+	if got, err := q.Depth(gone); err == nil || got != nil {
 		t.Errorf("of a queue that was not asked: %+v, %v", got, err)
 	}
 }
@@ -66,7 +67,7 @@ func TestQueueUnplaced(t *testing.T) {
 	})
 	for n, want := range []queue.Depth{{Unplaced: 1}, {Waiting: 1}, {Waiting: 1}} {
 		q.returned("a", fmt.Sprint("try ", n+1))
-		if got, err := q.Depth(t.Context()); got != want || err != nil {
+		if got, err := q.Depth(t.Context()); queue.Sum(got) != want || err != nil {
 			t.Errorf("after %d tries: %+v, %v, want %+v", n+1, got, err, want)
 		}
 		unfit.Store(n == 1)
@@ -86,4 +87,107 @@ func (q *queued) returned(id, why string) {
 			q.Fatalf("%+v, %v", e, err)
 		}
 	}
+}
+
+// byClass is the depth of each class.
+func (q *queued) byClass() map[string]queue.ClassDepth {
+	q.Helper()
+	all, err := q.Depth(q.Context())
+	if err != nil {
+		q.Fatal(err)
+	}
+	classes := map[string]queue.ClassDepth{}
+	for _, c := range all {
+		if _, twice := classes[c.Class]; twice {
+			q.Errorf("%s is there twice in %+v", c.Class, all)
+		}
+		classes[c.Class] = c
+	}
+	return classes
+}
+
+func ofClass(class string) func(*queue.Submission) {
+	return func(s *queue.Submission) { s.Class = class }
+}
+
+// TestDepthByClass counts classes apart: those with a worker also without a job, and what is no class as another.
+func TestDepthByClass(t *testing.T) {
+	q := newQueued(t)
+	q.submit("a")
+	q.submit("b", ofClass("gpu"))
+	q.submit("c", ofClass("gpu"))
+	q.submit("d")
+	q.submit("e")
+	q.submit("f")
+	q.execute(`UPDATE scidex_oci.river_job SET queue = 'default' WHERE args ->> 'id' = 'd'`)
+	q.execute(`UPDATE scidex_oci.river_job SET queue = 'analyses-default' WHERE args ->> 'id' = 'e'`)
+	q.execute(`UPDATE scidex_oci.river_job SET queue = 'analyses-' || repeat('x', 41) WHERE args ->> 'id' = 'f'`)
+	q.execute(`INSERT INTO scidex_oci.river_queue (name, updated_at) VALUES ('analyses-idle', now()), ('analyses-gone', now() - interval '1 hour')`)
+	got := q.byClass()
+	for class, waiting := range map[string]int64{"default": 1, "gpu": 2, "idle": 0, queue.OtherClasses: 3} {
+		if d, ok := got[class]; !ok || d.Depth != (queue.Depth{Waiting: waiting}) || (d.Oldest > 0) != (waiting > 0) {
+			t.Errorf("of class %s: %+v, %v", class, d, ok)
+		}
+	}
+	if len(got) != 4 {
+		t.Errorf("there are %+v", got)
+	}
+}
+
+// TestDepthOfManyClasses: one who makes up classes takes no name from those that have a worker.
+func TestDepthOfManyClasses(t *testing.T) {
+	q := newQueued(t)
+	q.submit("a", ofClass("zz"))
+	for n := range queue.NamedClasses + 5 {
+		id := fmt.Sprintf("made-up-%02d", n)
+		q.submit(id, ofClass(id))
+	}
+	q.execute(`INSERT INTO scidex_oci.river_queue (name) VALUES ('analyses-zz')`)
+	got := q.byClass()
+	if len(got) != queue.NamedClasses+1 || got["zz"].Waiting != 1 || got["made-up-00"].Waiting != 1 || got[queue.OtherClasses].Waiting != 6 {
+		t.Errorf("%d classes: %+v", len(got), got)
+	}
+}
+
+// TestDepthOldest: the age is that of a job that could run, and giving it back does not make it younger, but a try does.
+func TestDepthOldest(t *testing.T) {
+	q := newQueued(t)
+	since := func(what string, want time.Duration) {
+		t.Helper()
+		if got := q.byClass()["default"].Oldest; got < want || got > want+30*time.Minute {
+			t.Errorf("%s: the oldest is %v old, want %v", what, got, want)
+		}
+	}
+	q.submit("later")
+	q.execute(`UPDATE scidex_oci.river_job SET state = 'scheduled', created_at = now() - interval '9 hours', scheduled_at = now() + interval '1 hour'`)
+	since("one for later", 0)
+	q.submit("a")
+	var tries atomic.Int64
+	var fails atomic.Bool
+	q.execute(`UPDATE scidex_oci.river_job SET created_at = now() - interval '9 hours', scheduled_at = now() - interval '3 hours' WHERE args ->> 'id' = 'a'`)
+	since("one that waits", 3*time.Hour)
+	q.work(func(context.Context, queue.Claim) error {
+		if fails.Load() {
+			return errors.New("failed")
+		}
+		return &queue.Later{After: time.Hour, Why: fmt.Sprint("try ", tries.Add(1))}
+	})
+	q.returned("a", "try 1")
+	since("given back", 3*time.Hour)
+	q.execute(`UPDATE scidex_oci.river_job SET state = 'available', scheduled_at = now() - interval '1 minute' WHERE args ->> 'id' = 'a'`)
+	q.returned("a", "try 2")
+	since("given back again", 3*time.Hour)
+	fails.Store(true)
+	q.execute(`UPDATE scidex_oci.river_job SET state = 'available', scheduled_at = now() WHERE args ->> 'id' = 'a'`)
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if e, err := q.Get(t.Context(), "a"); err == nil && len(e.Errors) > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it does not fail")
+		}
+	}
+	fails.Store(false) // it is tried again in seconds
+	q.returned("a", "try 3")
+	since("given back after an error", 0)
 }

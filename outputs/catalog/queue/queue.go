@@ -19,6 +19,7 @@ import (
 // Job is what a queue delivers to workers.
 type Job struct {
 	ID      string          // of the analysis
+	Class   string          // of its workers
 	Request json.RawMessage // the spec.Analysis as submitted; each attempt starts with it
 	// Memory in bytes, CPUs, and the time limit, its grace included.
 	Memory int64
@@ -84,8 +85,8 @@ type Queue interface {
 	Submit(ctx context.Context, jobs []Submission) ([]Placed, error)
 	// List returns jobs, last submitted first; ended ones only if requested. limit 0 means all.
 	List(ctx context.Context, ended bool, limit int) ([]Entry, error)
-	// Depth counts the jobs that have not ended.
-	Depth(ctx context.Context) (Depth, error)
+	// Depth counts the jobs that have not ended, by class: the first NamedClasses, those with a worker before others.
+	Depth(ctx context.Context) ([]ClassDepth, error)
 	// Get returns the last job of an analysis, or catalog.ErrNotFound.
 	Get(ctx context.Context, id string) (Entry, error)
 	// Cancel cancels a waiting job, with its row, in one transaction; it requests the worker of a running one to end it, and

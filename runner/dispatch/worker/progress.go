@@ -29,6 +29,7 @@ const (
 // Progress is how far one attempt at an analysis is.
 type Progress struct {
 	Key    catalog.Key
+	Class  string
 	Step   Step             // the last
 	Queued time.Time        // when its row was written, by the writer's clock
 	At     [Steps]time.Time // when it came to each step; zero where it has not
@@ -55,12 +56,19 @@ func (p Progress) Took(from, to Step) (d time.Duration, ok bool) {
 type Load struct {
 	// Free is what may still be granted; what is 0 in the Capacity is 0 here, too.
 	Free capacity.Capacity
-	// Running is the number of attempts between their first and last step.
+	// Running is the number of attempts between their first and last step, and Classes that of each class.
 	Running int64
+	Classes map[string]int64
 }
 
 // Load may be called at any time.
-func (w *Worker) Load() Load { return Load{Free: w.open().left(), Running: w.running.Load()} }
+func (w *Worker) Load() Load {
+	running, classes := w.running.read()
+	return Load{Free: w.open().left(), Running: running, Classes: classes}
+}
+
+// class is that of the job.
+func (j *job) class() string { return j.ledger.claim.Job().Class }
 
 func (w *Worker) open() *room {
 	w.opened.Do(func() {
@@ -72,10 +80,10 @@ func (w *Worker) open() *room {
 
 // taken is the first step.
 func (j *job) taken() {
-	j.running.Add(1)
+	j.running.add(j.class(), 1)
 	row := j.ledger.row
 	j.mu.Lock()
-	j.progress = Progress{Key: row.Key, Queued: row.CreatedAt}
+	j.progress = Progress{Key: row.Key, Class: j.class(), Queued: row.CreatedAt}
 	j.mu.Unlock()
 	p := j.pass(Taken)
 	j.Log.Info("taken", "id", p.Key.ID, "attempt", p.Key.Attempt, "wait", p.Wait())
@@ -86,7 +94,7 @@ func (j *job) leave() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if !j.progress.At[Taken].IsZero() {
-		j.running.Add(-1)
+		j.running.add(j.class(), -1)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,7 +46,7 @@ type Worker struct {
 
 	opened   sync.Once
 	room     *room
-	running  atomic.Int64
+	running  tally
 	draining <-chan struct{}
 	settling sync.Mutex
 }
@@ -59,6 +60,14 @@ const (
 	// often is the interval of checks for pending results; each costs a listing of a directory.
 	often = 10 * time.Second
 )
+
+// Classes are those of its jobs, each once.
+func (w *Worker) Classes() []string {
+	if len(w.Options.Classes) == 0 {
+		return []string{queue.DefaultClass}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(w.Options.Classes)))
+}
 
 // Work takes jobs until ctx ends, and returns when none runs any more.
 func (w *Worker) Work(ctx context.Context) error {

@@ -26,6 +26,12 @@ const (
 	container  = 3
 )
 
+// Name says which row of which process a lane is.
+func (l Lane) Name() string {
+	process, name := l.row()
+	return [...]string{launcher: "launcher", supervisor: "supervisor", container: "container"}[process] + ": " + name
+}
+
 // row says which process a lane is of, and its name.
 func (l Lane) row() (process int, name string) {
 	switch l {

@@ -4,6 +4,7 @@ package trace
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -49,6 +50,16 @@ func (t *Tracer) Add(spans ...Span) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.spans = append(t.spans, spans...)
+}
+
+// Spans returns the spans so far.
+func (t *Tracer) Spans() []Span {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.spans)
 }
 
 // Take returns the spans and drops them.

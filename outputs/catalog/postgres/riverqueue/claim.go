@@ -31,6 +31,7 @@ var _ queue.Claim = (*claim)(nil)
 
 func (c *claim) Job() queue.Job {
 	job := c.job.Args.job()
+	job.Class = classOf(c.job.Queue)
 	job.LastTry = c.job.Attempt >= c.job.MaxAttempts
 	var counted struct{ Snoozes int } // by River
 	if json.Unmarshal(c.job.Metadata, &counted) == nil {

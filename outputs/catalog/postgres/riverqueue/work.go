@@ -271,13 +271,14 @@ func (w *worker) refuse(ctx context.Context, job *river.Job[args]) error {
 	return river.JobCancel(unread)
 }
 
-// returned records why a job is returned, whether its worker can ever run it, and when a worker that can last had it. It is
-// only informative.
+// returned records why a job is returned, whether its worker can ever run it, when a worker that can last had it, and since when
+// it could have run: a return changes its scheduled time, and no try is counted. It is only informative.
 func (q *Queue) returned(ctx context.Context, job *river.Job[args], later *queue.Later) {
 	err := q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE scidex_oci.river_job SET metadata = metadata || jsonb_build_object('`+returned+`',
 				jsonb_strip_nulls(jsonb_build_object('why', $2::text, 'taken', extract(epoch FROM attempted_at)::text, 'unfit', $4::boolean,
-					'fits', CASE WHEN $4 THEN metadata -> '`+returned+`' -> 'fits' ELSE to_jsonb(extract(epoch FROM now())) END)))
+					'fits', CASE WHEN $4 THEN metadata -> '`+returned+`' -> 'fits' ELSE to_jsonb(extract(epoch FROM now())) END, 'try', attempt,
+					'since', CASE metadata -> '`+returned+`' ->> 'try' WHEN attempt::text THEN metadata -> '`+returned+`' -> 'since' ELSE to_jsonb(extract(epoch FROM scheduled_at)) END)))
 			WHERE id = $1 AND state = 'running' AND attempted_at = $3`, job.ID, later.Why, job.AttemptedAt, later.Unfit)
 		return err
 	})

@@ -17,12 +17,12 @@ const (
 
 // depth is a recent count of the queue.
 type depth struct {
-	ask func(context.Context) (queue.Depth, error)
+	ask func(context.Context) ([]queue.ClassDepth, error)
 
 	mu    sync.Mutex
 	asked time.Time
 	known bool
-	last  queue.Depth
+	last  []queue.ClassDepth
 }
 
 // refresh counts again where the last count is not fresh. Concurrent callers wait for the same count.
@@ -38,13 +38,25 @@ func (d *depth) refresh(ctx context.Context) {
 	if err != nil && ctx.Err() != nil {
 		return // the caller was canceled; that says nothing of the queue
 	}
-	d.last, d.known, d.asked = last, err == nil, time.Now()
+	d.last, d.known, d.asked = last, err == nil, time.Now() // last is nil with an error
 }
 
-func (d *depth) read() (last queue.Depth, known bool) {
+func (d *depth) read() (last []queue.ClassDepth, known bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.last, d.known
+}
+
+// states are those of the jobs of the queue.
+var states = [...]struct {
+	name string
+	jobs func(queue.Depth) int64
+}{
+	{"waiting", func(d queue.Depth) int64 { return d.Waiting }},
+	{"unplaced", func(d queue.Depth) int64 { return d.Unplaced }},
+	{"retrying", func(d queue.Depth) int64 { return d.Retrying }},
+	{"scheduled", func(d queue.Depth) int64 { return d.Scheduled }},
+	{"running", func(d queue.Depth) int64 { return d.Running }},
 }
 
 func (m *Metrics) ofQueue() {
@@ -52,17 +64,29 @@ func (m *Metrics) ofQueue() {
 		_, known := m.depth.read()
 		return truth(known)
 	})
-	by := func(state string, jobs func(queue.Depth) int64) metric {
-		return level{labeled("state", state), func() (float64, bool) {
+	var all []metric
+	for _, s := range states {
+		all = append(all, level{labeled("state", s.name), func() (float64, bool) {
 			last, known := m.depth.read()
-			return float64(jobs(last)), known
-		}}
+			return float64(s.jobs(queue.Sum(last))), known
+		}})
 	}
-	m.add(gauge, "scidex_oci_queue_jobs", "Jobs of the whole queue that have not ended, by state.",
-		by("waiting", func(d queue.Depth) int64 { return d.Waiting }),
-		by("unplaced", func(d queue.Depth) int64 { return d.Unplaced }),
-		by("retrying", func(d queue.Depth) int64 { return d.Retrying }),
-		by("scheduled", func(d queue.Depth) int64 { return d.Scheduled }),
-		by("running", func(d queue.Depth) int64 { return d.Running }),
-	)
+	m.add(gauge, "scidex_oci_queue_jobs", "Jobs of the whole queue that have not ended, by state.", all...)
+	m.add(gauge, "scidex_oci_queue_class_jobs", "Jobs of the whole queue that have not ended, by class and state.", m.ofClasses(func(c queue.ClassDepth, write writeLine) {
+		for _, s := range states {
+			write(labeled("class", c.Class, "state", s.name), float64(s.jobs(c.Depth)))
+		}
+	}))
+	m.add(gauge, "scidex_oci_queue_class_oldest_seconds", "For how long the oldest job of a class that waits or is unplaced could have run, by the clock of the database.",
+		m.ofClasses(func(c queue.ClassDepth, write writeLine) { write(labeled("class", c.Class), c.Oldest.Seconds()) }))
+}
+
+// ofClasses writes lines for each class that the queue had when it was counted.
+func (m *Metrics) ofClasses(of func(queue.ClassDepth, writeLine)) metric {
+	return lines(func(write writeLine) {
+		last, _ := m.depth.read()
+		for _, c := range last {
+			of(c, write)
+		}
+	})
 }

@@ -94,6 +94,16 @@ func (l level) write(to *bytes.Buffer, name string) {
 	}
 }
 
+// writeLine writes one value of a family.
+type writeLine func(l labels, value float64)
+
+// lines are values whose labels are known only when they are written.
+type lines func(write writeLine)
+
+func (all lines) write(to *bytes.Buffer, name string) {
+	all(func(l labels, value float64) { line(to, name, l, value) })
+}
+
 // durations is a histogram of seconds.
 type durations struct {
 	labels labels

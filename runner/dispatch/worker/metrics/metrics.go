@@ -1,5 +1,5 @@
-// Package metrics counts what a worker does, and writes it in the text format of Prometheus. It has only labels whose values
-// are known beforehand: nothing identifies an analysis.
+// Package metrics counts what a worker does, and writes it in the text format of Prometheus. The values of its labels are known
+// beforehand, or are names of classes: nothing identifies an analysis.
 package metrics
 
 import (
@@ -16,9 +16,10 @@ import (
 type Source struct {
 	Capacity capacity.Capacity // of the worker
 	Jobs     int               // taken at once
+	Classes  []string          // taken
 	Load     func() worker.Load
 	// Depth counts the queue.
-	Depth func(context.Context) (queue.Depth, error)
+	Depth func(context.Context) ([]queue.ClassDepth, error)
 	// Waiting counts the pending results below the root.
 	Waiting  func() (int, error)
 	Draining func() bool
@@ -32,35 +33,23 @@ type Metrics struct {
 	depth    *depth
 	began    time.Time
 
-	wait       *durations
-	phases     [len(phases)]*durations
-	ends       map[end]*count
+	all        runs
+	classes    map[string]runs
 	files      *count
 	bytes      *count
 	superseded *count
 	unsaved    *count
 }
 
-// phases are those of an attempt, in their order, each up to a step.
-var phases = [...]struct {
-	name     string
-	from, to worker.Step
-}{
-	{"start", worker.Taken, worker.Started},
-	{"run", worker.Started, worker.Exited},
-	{"harvest", worker.Exited, worker.Harvested},
-	{"commit", worker.Harvested, worker.Committed},
-	{"clean", worker.Committed, worker.Ended},
-}
-
 // New returns metrics with all counts at zero.
 func New(s Source) *Metrics {
-	m := &Metrics{depth: &depth{ask: s.Depth}, began: time.Now(), ends: map[end]*count{}}
+	m := &Metrics{depth: &depth{ask: s.Depth}, began: time.Now()}
 	version := level{labeled("version", s.Version, "commit", s.Commit, "goversion", s.GoVersion), func() (float64, bool) { return 1, true }}
 	m.add(gauge, "scidex_oci_build_info", "The version of scidex-oci that this is, as labels; the value is 1.", version)
 	m.ofQueue()
 	m.ofWorker(s)
 	m.ofRuns()
+	m.ofRunsByClass(s)
 	m.ofProcess()
 	return m
 }
@@ -112,46 +101,45 @@ func truth(yes bool) float64 {
 }
 
 func (m *Metrics) ofRuns() {
-	m.wait = &durations{}
-	m.add(histogram, "scidex_oci_worker_queue_wait_seconds", "From the submission of an attempt to its turn on this worker.", m.wait)
-	var took, ended []metric
-	for i, p := range phases {
-		m.phases[i] = &durations{labels: labeled("phase", p.name)}
-		took = append(took, m.phases[i])
-	}
-	m.add(histogram, "scidex_oci_worker_phase_seconds", "How long the phases of attempts took.", took...)
-	for _, e := range ends() { // from the start: the first of a kind is an increase, too
-		m.ends[e] = &count{labels: labeled("state", string(e.state), "reason", string(e.reason))}
-		ended = append(ended, m.ends[e])
-	}
-	m.add(counter, "scidex_oci_worker_runs_total", "Attempts that have ended on this worker, by state and reason.", ended...)
+	m.all = newRuns()
+	m.addRuns("scidex_oci_worker_", "", m.all)
 	m.files = m.counter("scidex_oci_worker_harvest_files_total", "Outputs that were harvested.")
 	m.bytes = m.counter("scidex_oci_worker_harvest_bytes_total", "Bytes of the outputs that were harvested.")
 	m.superseded = m.counter("scidex_oci_worker_superseded_total", "Attempts that another worker had been given before they ended here.")
 	m.unsaved = m.counter("scidex_oci_worker_commit_failures_total", "Attempts whose end could not be committed.")
 }
 
+// ofRunsByClass adds the same by class under names of their own: one more label would change what rules for the others mean.
+func (m *Metrics) ofRunsByClass(s Source) {
+	m.classes = map[string]runs{}
+	var running []metric
+	var all []runs
+	for _, class := range s.Classes {
+		m.classes[class] = newRuns("class", class)
+		all = append(all, m.classes[class])
+		running = append(running, level{labeled("class", class), func() (float64, bool) { return float64(s.Load().Classes[class]), true }})
+	}
+	m.add(gauge, "scidex_oci_worker_class_running_jobs", "How many analyses of each of its classes the worker has in hand.", running...)
+	m.addRuns("scidex_oci_worker_class_", ", by class", all...)
+}
+
 // Watch counts a step of an attempt.
 func (m *Metrics) Watch(p worker.Progress) {
+	m.all.watch(p)
+	if of, ok := m.classes[p.Class]; ok {
+		of.watch(p)
+	}
 	switch p.Step {
-	case worker.Taken:
-		m.wait.add(p.Wait())
 	case worker.Harvested:
 		m.files.add(p.Files)
 		m.bytes.add(p.Bytes)
 	case worker.Ended:
-		m.ends[endOf(p.Result)].add(1)
 		if p.Err != nil {
 			m.unsaved.add(1)
 		}
 	case worker.Superseded:
 		m.superseded.add(1)
 	default:
-	}
-	for i, phase := range phases {
-		if took, ok := p.Took(phase.from, phase.to); ok && p.Step == phase.to {
-			m.phases[i].add(took)
-		}
 	}
 }
 

@@ -26,12 +26,16 @@ var update = flag.Bool("update", false, "write the golden file anew")
 // source is a worker that has half of its memory left, and a queue.
 func source() Source {
 	return Source{
-		Capacity: capacity.Capacity{Memory: 4 << 30, CPUs: 2}, Jobs: 3,
+		Capacity: capacity.Capacity{Memory: 4 << 30, CPUs: 2}, Jobs: 3, Classes: []string{"default", "gpu"},
 		Load: func() worker.Load {
-			return worker.Load{Free: capacity.Capacity{Memory: 2 << 30, CPUs: 0.5}, Running: 2}
+			return worker.Load{Free: capacity.Capacity{Memory: 2 << 30, CPUs: 0.5}, Running: 2, Classes: map[string]int64{"gpu": 2}}
 		},
-		Depth: func(context.Context) (queue.Depth, error) {
-			return queue.Depth{Waiting: 7, Unplaced: 4, Retrying: 1, Scheduled: 2, Running: 3}, nil
+		Depth: func(context.Context) ([]queue.ClassDepth, error) {
+			return []queue.ClassDepth{
+				{Class: "default", Depth: queue.Depth{Waiting: 6, Unplaced: 4, Retrying: 1, Running: 3}, Oldest: 90 * time.Second},
+				{Class: "gpu", Depth: queue.Depth{Scheduled: 2}},
+				{Class: queue.OtherClasses, Depth: queue.Depth{Waiting: 1}, Oldest: 1500 * time.Millisecond},
+			}, nil
 		},
 		Waiting: func() (int, error) { return 1, nil }, Draining: func() bool { return true },
 		Version: "v1.2.3", Commit: "0123abc", GoVersion: "go1",
@@ -51,9 +55,9 @@ func (m *Metrics) written(t *testing.T) string {
 }
 
 // attempt passes the steps of an attempt, a second each, after it was queued for as long.
-func (m *Metrics) attempt(result result.Result, err error, through ...worker.Step) {
+func (m *Metrics) attempt(class string, result result.Result, err error, through ...worker.Step) {
 	queued := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	p := worker.Progress{Queued: queued, Files: 2, Bytes: 300, Result: result, Err: err}
+	p := worker.Progress{Class: class, Queued: queued, Files: 2, Bytes: 300, Result: result, Err: err}
 	for i, step := range through {
 		p.Step, p.At[step] = step, queued.Add(time.Duration(i+1)*time.Second)
 		m.Watch(p)
@@ -63,10 +67,10 @@ func (m *Metrics) attempt(result result.Result, err error, through ...worker.Ste
 // Everything that there is, as Prometheus reads it, and by its conventions.
 func TestExposition(t *testing.T) {
 	m := New(source())
-	m.attempt(result.Result{State: catalog.Complete, Reason: result.ReasonExit}, nil,
+	m.attempt("default", result.Result{State: catalog.Complete, Reason: result.ReasonExit}, nil,
 		worker.Taken, worker.Started, worker.Exited, worker.Harvested, worker.Committed, worker.Ended)
-	m.attempt(result.Result{State: catalog.Error, Reason: result.ReasonCommit}, errors.New("away"), worker.Taken, worker.Started, worker.Exited, worker.Ended)
-	m.attempt(result.Result{}, nil, worker.Taken, worker.Started, worker.Superseded)
+	m.attempt("gpu", result.Result{State: catalog.Error, Reason: result.ReasonCommit}, errors.New("away"), worker.Taken, worker.Started, worker.Exited, worker.Ended)
+	m.attempt("gpu", result.Result{}, nil, worker.Taken, worker.Started, worker.Superseded)
 	got := m.written(t)
 	const golden = "testdata/metrics.txt"
 	if *update {
@@ -120,9 +124,9 @@ func TestUnknown(t *testing.T) {
 	s := source()
 	s.Capacity = capacity.Capacity{}
 	s.Waiting = func() (int, error) { return 0, errors.New("unreadable") }
-	s.Depth = func(context.Context) (queue.Depth, error) { return queue.Depth{}, errors.New("away") }
+	s.Depth = func(context.Context) ([]queue.ClassDepth, error) { return nil, errors.New("away") }
 	got := New(s).written(t)
-	for _, name := range []string{"memory_bytes", "cpus", "results_waiting", "queue_jobs"} {
+	for _, name := range []string{"memory_bytes", "cpus", "results_waiting", "queue_jobs", "queue_class"} {
 		if strings.Contains(got, name) {
 			t.Errorf("%s is there", name)
 		}
@@ -135,16 +139,16 @@ func TestUnknown(t *testing.T) {
 // The queue is asked once for all who scrape within seconds, anew after these, and not again for one who has gone.
 func TestDepth(t *testing.T) {
 	asked, away := int64(0), false
-	d := &depth{ask: func(ctx context.Context) (queue.Depth, error) {
+	d := &depth{ask: func(ctx context.Context) ([]queue.ClassDepth, error) {
 		asked++
 		if away {
-			return queue.Depth{}, errors.New("away")
+			return nil, errors.New("away")
 		}
-		return queue.Depth{Waiting: asked}, ctx.Err()
+		return []queue.ClassDepth{{Depth: queue.Depth{Waiting: asked}}}, ctx.Err()
 	}}
 	want := func(what string, waiting int64, up bool) {
 		t.Helper()
-		if last, known := d.read(); known != up || last.Waiting != waiting {
+		if last, known := d.read(); known != up || queue.Sum(last).Waiting != waiting {
 			t.Errorf("%s: %+v, %v, asked %d times", what, last, known, asked)
 		}
 	}

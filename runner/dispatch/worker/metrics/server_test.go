@@ -35,12 +35,12 @@ func TestServer(t *testing.T) {
 	s := source()
 	hanging := make(chan struct{}, 1)
 	var hang atomic.Bool
-	s.Depth = func(ctx context.Context) (queue.Depth, error) {
+	s.Depth = func(ctx context.Context) ([]queue.ClassDepth, error) {
 		if hang.Load() {
 			hanging <- struct{}{}
 			<-ctx.Done()
 		}
-		return queue.Depth{}, ctx.Err()
+		return nil, ctx.Err()
 	}
 	m := New(s)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,0 +1,53 @@
+package spans
+
+import "sync"
+
+// waitMost is how many spans wait at most to be sent.
+const waitMost = 20_000
+
+// Queue has the traces of runs that have ended, until they are sent. A nil Queue is that of runs without spans. It is safe for
+// concurrent use.
+type Queue struct {
+	// Parent is the context that all runs are a part of; the zero Context: each is a trace of its own.
+	Parent Context
+	// Ready is called when the first of several traces waits. It must not block.
+	Ready func()
+
+	mu      sync.Mutex
+	waiting []Trace
+	spans   int
+	dropped int
+}
+
+// Begin returns the spans of a further run, nil where q is nil.
+func (q *Queue) Begin() *Run {
+	if q == nil {
+		return nil
+	}
+	return newRun(q.Parent)
+}
+
+// Put adds a trace, or drops it if too many wait.
+func (q *Queue) Put(t Trace) {
+	q.mu.Lock()
+	first := len(q.waiting) == 0
+	if q.spans+len(t.Phases) > waitMost {
+		q.dropped++
+		q.mu.Unlock()
+		return
+	}
+	q.waiting, q.spans = append(q.waiting, t), q.spans+len(t.Phases)
+	q.mu.Unlock()
+	if first && q.Ready != nil {
+		q.Ready()
+	}
+}
+
+// Take returns what waits, and how many traces were dropped since the last time.
+func (q *Queue) Take() (waiting []Trace, dropped int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	waiting, dropped = q.waiting, q.dropped
+	q.waiting, q.spans, q.dropped = nil, 0, 0
+	return waiting, dropped
+}

@@ -1,0 +1,39 @@
+package runner
+
+import (
+	"context"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
+	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+)
+
+// recorded returns a context that traces, where spans are recorded, and its tracer.
+func recorded(ctx context.Context, of *spans.Run) (context.Context, *trace.Tracer) {
+	tracer := trace.From(ctx)
+	if tracer == nil && of.Recorded() {
+		tracer = &trace.Tracer{}
+	}
+	return trace.With(ctx, tracer), tracer
+}
+
+// aboutRun is what the span of a run says. It names no file, no command and no label of the user.
+func aboutRun(res result.Result) spans.About {
+	a := spans.About{
+		Text: map[string]string{
+			"scidex_oci.run.id": res.ID, "scidex_oci.run.state": string(res.State), "scidex_oci.run.reason": string(res.Reason),
+		},
+		Numbers: map[string]int64{"scidex_oci.run.attempt": int64(res.Attempt), "scidex_oci.run.exit_code": int64(res.ExitCode)},
+	}
+	if digest := res.Sandbox.RootfsDigest; digest != nil {
+		a.Text["scidex_oci.rootfs.digest"] = *digest
+	}
+	if res.Start != nil {
+		a.Text["scidex_oci.start.kind"] = res.Start.Kind
+	}
+	if res.State != catalog.Complete && res.State != catalog.Canceled {
+		a.Failed = string(res.State) + ": " + string(res.Reason)
+	}
+	return a
+}
