@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +20,7 @@ const brief = "4s"
 func (n *network) watching(count int) {
 	n.t.Helper()
 	until(n.t, hangTimeout, "the workers have held their leases for long", func() bool {
+		time.Sleep(time.Second / 4)
 		return n.server.query("SELECT count(*) FROM scidex_oci.worker_lease WHERE renewed_at - unbroken_since > 3 * length") == strconv.Itoa(count)
 	})
 }
@@ -27,7 +30,7 @@ func (m *machine) holds(f flag, lease string) (id string) {
 	n := m.net
 	n.t.Helper()
 	id = n.id("on-" + m.host)
-	n.mustRun("submit", "--id", id, "--memory", "64MiB", "--input", f.input(), "--", "sh", "-c", awaited+"; echo done >out")
+	n.mustRun("submit", "--id", id, "--memory", "64MiB", "--input", f.input(), "--", "sh", "-c", "until [ -s /inputs/flag ]; do sleep 0.3; done; echo done >out")
 	m.work("--jobs", "1", "--lease", lease)
 	n.becomes(id, "running")
 	until(n.t, hangTimeout, "it runs", func() bool { return len(processesOf(id)) > 0 })
@@ -61,6 +64,24 @@ func (n *network) noneJudged(machines ...*machine) {
 	}
 }
 
+// workers are what `queue workers --json` has of each host: its lease, and how many analyses it has.
+func (n *network) workers() map[string]string {
+	n.t.Helper()
+	all := map[string]string{}
+	for line := range strings.Lines(n.mustRun("queue", "workers", "--json").stdout) {
+		var w struct {
+			Worker, Lease string
+			Jobs          int
+		}
+		if err := decode("workers.json", []byte(line), &w); err != nil {
+			n.t.Fatalf("%v: %s", err, line)
+		}
+		host, _, _ := strings.Cut(w.Worker, "/")
+		all[host] = fmt.Sprintf("%s %d", w.Lease, w.Jobs)
+	}
+	return all
+}
+
 // drainedLeases checks that workers that were drained have left no lease.
 func (n *network) drainedLeases() {
 	n.t.Helper()
@@ -83,6 +104,9 @@ func TestQueueLeaseDead(t *testing.T) {
 	n.becomes(mine, "lost running")
 	if got := n.server.query("SELECT string_agg(host, ' ') FROM scidex_oci.worker_lease"); got != lives.host {
 		t.Errorf("leases of %q, want one of %s", got, lives.host)
+	}
+	if got, want := n.workers(), map[string]string{lives.host: "held 1", older.host: "none 1"}; !maps.Equal(got, want) {
+		t.Errorf("queue workers has %v, want %v", got, want)
 	}
 	end.raise()
 	n.becomes(mine, "lost complete")
@@ -108,6 +132,7 @@ func TestQueueLeaseStopped(t *testing.T) {
 	lives.work("--jobs", "1", "--lease", brief)
 	n.watching(2)
 	stops.signal(syscall.SIGSTOP)
+	until(t, hangTimeout, "the worker is silent", func() bool { return n.workers()[stops.host] == "silent 1" })
 	lives.judged(stops)
 	n.becomes(id, "lost running")
 	end.raise()

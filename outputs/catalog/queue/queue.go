@@ -84,6 +84,8 @@ type Queue interface {
 	Submit(ctx context.Context, jobs []Submission) ([]Placed, error)
 	// List returns jobs, last submitted first; ended ones only if requested. limit 0 means all.
 	List(ctx context.Context, ended bool, limit int) ([]Entry, error)
+	// Workers returns the workers that have a lease or jobs, by name.
+	Workers(ctx context.Context) ([]Worker, error)
 	// Depth counts the jobs that have not ended.
 	Depth(ctx context.Context) (Depth, error)
 	// Get returns the last job of an analysis, or catalog.ErrNotFound.

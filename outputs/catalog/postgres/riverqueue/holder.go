@@ -20,20 +20,25 @@ type holder struct {
 	pool     *pgxpool.Pool
 	mine     lease.Lease // as last read
 	observer lease.Observer
+	bound    time.Duration // of a transaction on one connection
 }
+
+// firstBound is that of the transaction that takes the lease: many workers may start at once.
+const firstBound = 30 * time.Second
 
 // hold takes a lease and renews it until release. A length of 0 is no lease.
 func (q *Queue) hold(ctx context.Context, pool *pgxpool.Pool, worker string, length time.Duration) (release func(), err error) {
 	if length == 0 {
 		return func() {}, nil
 	}
-	h := &holder{queue: q, pool: pool, mine: lease.Lease{Worker: worker, Length: length}, observer: lease.Observer{Length: length}}
+	h := &holder{queue: q, pool: pool, mine: lease.Lease{Worker: worker, Length: length}, observer: lease.Observer{Length: length}, bound: firstBound}
 	if h.mine.Host, err = os.Hostname(); err == nil {
 		err = h.renew(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("take a lease: %w", q.catalog.Explain(err))
 	}
+	h.bound = lease.Every(length) / 2
 	holding, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -137,14 +142,13 @@ func (h *holder) end(ctx context.Context) {
 // transact does something in one transaction: on a connection of the worker's pool, or, where none of those is free and
 // works, on one of its own.
 func (h *holder) transact(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
-	most := lease.Every(h.mine.Length) / 2
-	bounded, cancel := context.WithTimeout(ctx, most)
+	bounded, cancel := context.WithTimeout(ctx, h.bound)
 	err := h.pooled(bounded, do)
 	cancel()
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	bounded, cancel = context.WithTimeout(ctx, most)
+	bounded, cancel = context.WithTimeout(ctx, h.bound)
 	defer cancel()
 	conn, err := postgres.ConnectAs(bounded, h.pool)
 	if err != nil {
