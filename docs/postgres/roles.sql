@@ -6,7 +6,7 @@
 -- It can be run again, and before or after the tables are made.
 --
 --   scidex_run    what runs need: SELECT, INSERT and UPDATE on runs, SELECT and INSERT elsewhere, and to call submit. It
---                 deletes nothing but jobs of the queue and what workers note beside them, which pass.
+--                 deletes nothing but jobs of the queue, and what workers note beside them and of themselves, which pass.
 --   scidex_admin  owns the schema: also DELETE (rm) and changes of the schema (catalog migrate).
 --
 -- Both are groups that cannot log in: GRANT scidex_run TO a user.
@@ -51,6 +51,9 @@ BEGIN
     END IF;
     IF to_regprocedure('scidex_oci.submit(jsonb, integer)') IS NOT NULL THEN
         GRANT EXECUTE ON FUNCTION scidex_oci.submit(jsonb, integer) TO scidex_run;
+    END IF;
+    IF to_regclass('scidex_oci.worker_lease') IS NOT NULL THEN
+        GRANT INSERT, UPDATE, DELETE ON scidex_oci.worker_lease TO scidex_run;
     END IF;
     IF to_regclass('scidex_oci.analysis_run') IS NOT NULL THEN
         GRANT INSERT, UPDATE ON scidex_oci.analysis_run TO scidex_run;

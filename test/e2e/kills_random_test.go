@@ -67,15 +67,22 @@ type killing struct {
 
 func newKilling(h *harness) *killing {
 	h.t.Helper()
+	seed := drawSeed(h.t)
+	return &killing{harness: h, random: rand.New(rand.NewPCG(seed, 0)), fell: map[string]int{}, ended: map[string]int{}, others: orphans(), launchAs: (*harness).launch, victims: victims}
+}
+
+// drawSeed is the seed that SCIDEX_OCI_SEED gives, or a new one.
+func drawSeed(t *testing.T) uint64 {
+	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if given := os.Getenv("SCIDEX_OCI_SEED"); given != "" {
 		var err error
 		if seed, err = strconv.ParseUint(given, 10, 64); err != nil {
-			h.t.Fatalf("SCIDEX_OCI_SEED: %v", err)
+			t.Fatalf("SCIDEX_OCI_SEED: %v", err)
 		}
 	}
-	h.t.Logf("SCIDEX_OCI_SEED=%d", seed)
-	return &killing{harness: h, random: rand.New(rand.NewPCG(seed, 0)), fell: map[string]int{}, ended: map[string]int{}, others: orphans(), launchAs: (*harness).launch, victims: victims}
+	t.Logf("SCIDEX_OCI_SEED=%d", seed)
+	return seed
 }
 
 // all kills n runs. The moments are stratified: one in each nth part of a run, in random order.

@@ -48,7 +48,8 @@ func (h *harness) worksOn(tmp string, args ...string) *hosted {
 	h.t.Helper()
 	n := len(matches(h.path("log*")))
 	w := &hosted{harness: h, out: h.path(fmt.Sprint("results", n)), log: h.path(fmt.Sprint("log", n)), tmp: tmp, ended: make(chan struct{})}
-	w.cmd = h.command(theHost.bin, append([]string{"worker", "--log-level", "info"}, args...)...)
+	w.cmd = exec.Command(theHost.bin, append([]string{"worker", "--log-level", "info"}, args...)...) // it may work for longer than a command
+	w.cmd.Dir, w.cmd.Env = h.dir, h.env
 	stdout, err := os.Create(w.out)
 	if err != nil {
 		h.t.Fatal(err)

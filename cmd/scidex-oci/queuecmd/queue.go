@@ -12,7 +12,7 @@ func New(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:        "queue",
 		Usage:       "look at the queue of submit, cancel and retry what is in it, pause it",
-		UsageText:   "scidex-oci queue ls|show|cancel|retry|rescue|pause|resume",
-		Subcommands: []*cli.Command{newList(p), newShow(p), newCancel(p), newRetry(p), newRescue(p), newPause(p), newResume(p)},
+		UsageText:   "scidex-oci queue ls|show|workers|cancel|retry|rescue|pause|resume",
+		Subcommands: []*cli.Command{newList(p), newShow(p), newWorkers(p), newCancel(p), newRetry(p), newRescue(p), newPause(p), newResume(p)},
 	}
 }

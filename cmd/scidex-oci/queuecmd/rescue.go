@@ -18,8 +18,8 @@ func newRescue(p *command.Program) *cli.Command {
 		Usage:     "give the analyses of workers that are gone for good to others, at once",
 		UsageText: "scidex-oci queue rescue WORKER...",
 		ArgsUsage: "WORKER...",
-		Description: `For a host that does not come back: without it, its analyses are others' after their timeout, their grace and the
---rescue-after of worker. A worker that is started again on the same host and root does it for those before it.
+		Description: `For a host that does not come back: without it, its analyses are others' when the --lease of its worker is over or, of a worker without
+one, after their timeout, their grace and the --rescue-after. A worker that is started again on the same host and root does it for those before it.
 WORKER is as in "scidex-oci queue ls".
 
 If the worker lives all the same nothing is wrong but its time lost: what it has started ends as lost, and it removes what it

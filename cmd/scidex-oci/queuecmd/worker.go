@@ -37,8 +37,10 @@ their turn.
 The first SIGINT, SIGQUIT, SIGTERM or SIGHUP drains: nothing is taken any more, and what runs may go on for --drain. Then, or with
 the second signal, it is ended with its grace, and the queue has it again. The third ends this process at once.
 
-A worker that died has its analyses given to others once their timeout, their grace and --rescue-after are over. All
-workers of a queue should have the same --rescue-after; it has to cover the start, the harvest and the commit of a run.
+A worker that is silent for longer than --lease has its analyses given to others, by a worker that has renewed its own lease for
+twice as long; times are those of the database. Where the database was away no worker loses what it runs. With --lease 0 it is
+not before their timeout, their grace and --rescue-after are over. All workers of a queue should have the same
+--rescue-after; it has to cover the start, the harvest and the commit of a run.
 
 With --metrics, GET /metrics answers in the text format of Prometheus, and GET /healthz 200 while analyses are taken, 503 while
 the worker drains. It answers everyone who can reach it, without TLS: give 127.0.0.1:PORT, or close the port to others.

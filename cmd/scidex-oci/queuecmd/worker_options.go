@@ -1,12 +1,14 @@
 package queuecmd
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue/lease"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -26,13 +28,14 @@ type workerOptions struct {
 	labels             map[string]string
 	warmBy             string
 	drain, rescueAfter time.Duration
+	lease              time.Duration
 	limits             string
 	metrics            options.Text
 	json               bool
 }
 
 func (o *workerOptions) flags(g *options.Global) []cli.Flag {
-	o.drain, o.rescueAfter, o.limits = defaultDrain, defaultRescue, spec.LimitsEnforce
+	o.drain, o.rescueAfter, o.lease, o.limits = defaultDrain, defaultRescue, lease.Default, spec.LimitsEnforce
 	return options.List(
 		options.Count(&o.jobs, "jobs", "take up to `N` analyses at once (default: as many with the limits that an analysis has by default as there is room for)", 1, "j"),
 		options.Parsed(&o.totalMemory, "total-memory", "grant all analyses together `SIZE` (default: the memory that is free at the start, or the less that control groups leave)", spec.ParseSize),
@@ -42,6 +45,7 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 		options.Duration(&o.drain, "drain", "let what runs go on for `DURATION` after the first signal, 0 for not at all (default: 1m)", 0),
 		options.WarmByFlag(&o.warmBy),
 		options.Duration(&o.rescueAfter, "rescue-after", "take an analysis for stuck `DURATION` after its timeout and grace (default: 10m)", time.Second),
+		options.Parsed(&o.lease, "lease", "let others take what this worker has when it was silent for `DURATION`, from 3s to 10m; 0: not before --rescue-after (default: 45s)", readLease),
 		options.Choice(&o.limits, "limits", "`enforce|outer|best-effort`: what is made ready before the first analysis is known; each has limits of its own", spec.LimitsEnforce, spec.LimitsOuter, spec.LimitsBestEffort),
 		g.MinFreeFlag(),
 		options.Given(&o.metrics, "metrics", "serve metrics at `ADDRESS`, HOST:PORT; :PORT is every address of this host, and port 0 any that is free, which is logged at info (default: none)"),
@@ -60,10 +64,20 @@ func (o *workerOptions) worker() *worker.Worker {
 	}
 	usual := spec.Analysis{}.WithDefaults()
 	w.Options.Classes, w.Options.Drain, w.Options.RescueAfter, w.Options.Jobs = o.class, o.drain, o.rescueAfter, o.jobs
+	w.Options.Lease = o.lease
 	if o.jobs == 0 {
 		w.Options.Jobs = w.Capacity.Runs(int64(usual.Memory), usual.CPUs)
 	}
 	return w
+}
+
+// readLease reads the length of a lease.
+func readLease(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d != 0 && (d < lease.Min || d > lease.Max) {
+		return 0, fmt.Errorf("%q is no length of a lease; give a duration from %v to %v, as 45s, or 0 for no lease", text, lease.Min, lease.Max)
+	}
+	return d, nil
 }
 
 // readClasses reads the classes that a worker takes.

@@ -228,7 +228,8 @@ func TestRoles(t *testing.T) {
 		SELECT table_name || ':' || string_agg(privilege_type, ',' ORDER BY privilege_type) AS t
 		FROM information_schema.role_table_grants WHERE grantee = 'scidex_run' GROUP BY table_name) g`)
 	want := "analysis_output:INSERT,SELECT analysis_run:INSERT,SELECT,UPDATE catalog_meta:SELECT goose_db_version:SELECT " +
-		"outputs_v1:SELECT run_blob:INSERT,SELECT run_label:INSERT,SELECT runs_v1:SELECT sandbox_audit_event:INSERT,SELECT selftest_report:INSERT,SELECT"
+		"outputs_v1:SELECT run_blob:INSERT,SELECT run_label:INSERT,SELECT runs_v1:SELECT sandbox_audit_event:INSERT,SELECT selftest_report:INSERT,SELECT " +
+		"worker_lease:DELETE,INSERT,SELECT,UPDATE"
 	if granted != want {
 		t.Errorf("scidex_run has\n%s\nwant\n%s", granted, want)
 	}

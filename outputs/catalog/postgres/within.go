@@ -50,6 +50,18 @@ func (c *Catalog) Connections(ctx context.Context) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
+// ConnectAs makes one connection like those of a pool, beside it.
+func ConnectAs(ctx context.Context, pool *pgxpool.Pool) (*pgx.Conn, error) {
+	conn, err := pgx.ConnectConfig(ctx, pool.Config().ConnConfig)
+	if err != nil {
+		return nil, err
+	}
+	if err := serverGivesUp(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	return conn, nil
+}
+
 // serverGivesUp makes the server drop a connection whose worker's host vanished, as dialer does here: else it counts against
 // max_connections for two hours. It also drops one that is idle in a transaction, such as that of a stopped worker: that
 // would lock rows of jobs, or the lead, for as long.

@@ -85,6 +85,8 @@ type Queue interface {
 	Submit(ctx context.Context, jobs []Submission) ([]Placed, error)
 	// List returns jobs, last submitted first; ended ones only if requested. limit 0 means all.
 	List(ctx context.Context, ended bool, limit int) ([]Entry, error)
+	// Workers returns the workers that have a lease or jobs, by name.
+	Workers(ctx context.Context) ([]Worker, error)
 	// Depth counts the jobs that have not ended, by class: the first NamedClasses, those with a worker before others.
 	Depth(ctx context.Context) ([]ClassDepth, error)
 	// Get returns the last job of an analysis, or catalog.ErrNotFound.
@@ -95,8 +97,8 @@ type Queue interface {
 	// Retry queues a further attempt at an analysis whose last one is in error, lost or canceled, with a job like the last.
 	// Otherwise it returns ErrNoRetry or ErrInQueue, and catalog.ErrNotFound if the queue has no job of it.
 	Retry(ctx context.Context, id string) (next catalog.Key, err error)
-	// Rescue makes a worker's jobs available to others, and returns how many. It is for a dead worker; a living worker's
-	// runs end as lost.
+	// Rescue makes a worker's jobs available to others, ends its lease, and returns how many jobs it had. It is for a dead
+	// worker; a living worker's runs end as lost.
 	Rescue(ctx context.Context, worker string) (n int, err error)
 	// Pause stops workers of all classes from taking jobs; running ones continue. Resume undoes it. Both are idempotent.
 	Pause(ctx context.Context) error
@@ -189,6 +191,9 @@ type Options struct {
 	Now <-chan struct{}
 	// RescueAfter is how long after its Limit a job counts as stuck and goes to another worker.
 	RescueAfter time.Duration
+	// Lease is how long the worker may be silent before others may take its jobs, as lease.Default. 0: they may not, and it
+	// takes none of theirs.
+	Lease time.Duration
 }
 
 // States of an Entry.

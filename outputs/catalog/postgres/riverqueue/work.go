@@ -74,6 +74,11 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 	if err := w.pauses.begin(whole, q, names); err != nil {
 		return fmt.Errorf("work on the queue: %w", err)
 	}
+	release, err := q.hold(whole, pool, o.Name, o.Lease)
+	if err != nil {
+		return fmt.Errorf("work on the queue: %w", err)
+	}
+	defer release()
 	events, unsubscribe := client.Subscribe(river.EventKindQueuePaused, river.EventKindQueueResumed)
 	defer unsubscribe()
 	go w.pauses.follow(events)

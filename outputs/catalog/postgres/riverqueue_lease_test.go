@@ -1,0 +1,110 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+)
+
+// brief is a lease that a busy machine renews in time.
+const brief = 6 * time.Second
+
+// leased starts a worker with a lease, or without one, that ends with the test.
+func (q *queued) leased(name string, length time.Duration) (drain func()) {
+	q.Helper()
+	ctx, cancel := context.WithCancel(q.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- q.Work(ctx, queue.Options{Name: name, Jobs: 1, Drain: time.Millisecond, RescueAfter: time.Hour, Lease: length},
+			func(context.Context, queue.Claim) error { return nil })
+	}()
+	return func() {
+		q.Helper()
+		cancel()
+		if err := <-ended; err != nil {
+			q.Errorf("the worker ended with: %v", err)
+		}
+	}
+}
+
+// lease waits for the row of a worker to be as it is to be.
+func (q *queued) lease(name, what string, is func(queue.Worker) bool) (found queue.Worker) {
+	q.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		workers, err := q.Workers(q.Context())
+		if err != nil {
+			q.Fatal(err)
+		}
+		found = queue.Worker{}
+		for _, w := range workers {
+			if w.Worker == name {
+				found = w
+			}
+		}
+		if is(found) {
+			return found
+		}
+	}
+	q.Fatalf("the lease of %s is %+v and not %s", name, found, what)
+	return found
+}
+
+func there(w queue.Worker) bool { return w.Worker != "" }
+func gone(w queue.Worker) bool  { return w.Worker == "" }
+
+// other is a lease that no worker renews.
+func (q *queued) other(name string, length time.Duration) {
+	q.execute(`INSERT INTO scidex_oci.worker_lease VALUES ($1, 'other', $2, now(), now() - interval '1 day', now() - interval '2 days')`, name, length)
+}
+
+// A lease is unbroken while its row is the one that the worker has written. Where it is another's, as on a standby, or gone, the worker
+// counts from then.
+func TestLeaseIsRenewed(t *testing.T) {
+	q := newQueued(t)
+	drain := q.leased("renews", brief)
+	first := q.lease("renews", "there", there)
+	second := q.lease("renews", "renewed", func(w queue.Worker) bool { return w.RenewedAt.Sub(*first.RenewedAt) > brief })
+	if second.Lease != queue.Held || second.LengthMS != brief.Milliseconds() || second.Host == "" || !second.StartedAt.Equal(*first.StartedAt) {
+		t.Errorf("the lease is %+v", second)
+	}
+	steady := q.lease("renews", "unbroken", func(w queue.Worker) bool { return w.RenewedAt.Sub(*w.UnbrokenSince) > brief })
+	q.execute(`UPDATE scidex_oci.worker_lease SET renewed_at = renewed_at - interval '1 ms'`)
+	q.lease("renews", "broken", func(w queue.Worker) bool { return w.UnbrokenSince.After(*steady.RenewedAt) })
+	q.execute(`DELETE FROM scidex_oci.worker_lease`)
+	again := q.lease("renews", "there again", there)
+	if !again.StartedAt.After(*steady.RenewedAt) {
+		t.Errorf("the new lease is %+v, the old one %+v", again, steady)
+	}
+	drain()
+	q.lease("renews", "gone", gone)
+}
+
+// A worker judges leases as long as its own that were silent all the time, and takes their jobs. One without a lease judges none.
+func TestLeaseIsJudged(t *testing.T) {
+	q := newQueued(t)
+	q.submit("a")
+	q.execute(`UPDATE scidex_oci.river_job SET state = 'running', queue = 'analyses-none', attempt = 1, attempted_at = now(), attempted_by = '{dead}'`)
+	idle := q.leased("idle", 0)
+	q.other("dead", brief)
+	q.other("brief", brief-1)
+	judge := q.leased("judges", brief)
+	q.lease("judges", "unbroken for one lease", func(w queue.Worker) bool {
+		return w.RenewedAt != nil && w.RenewedAt.Sub(*w.UnbrokenSince) > brief
+	})
+	if w := q.lease("dead", "there", there); w.Lease != queue.Silent || w.Jobs != 1 {
+		t.Errorf("after one lease it is %+v", w)
+	}
+	q.lease("dead", "gone", gone)
+	if e, err := q.Get(t.Context(), "a"); err != nil || e.State != queue.Waiting || len(e.Errors) != 1 {
+		t.Errorf("its job is %+v, %v", e, err)
+	}
+	q.lease("brief", "there", there)
+	judge()
+	q.other("dead", brief)
+	idle()
+	if w := q.lease("idle", "gone", gone); w.Lease != "" {
+		t.Errorf("a worker without a lease has %+v", w)
+	}
+}
