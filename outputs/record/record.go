@@ -23,6 +23,28 @@ import (
 // ErrDamaged is the error of a damaged record.
 var ErrDamaged = errors.New("the file is damaged")
 
+// ErrNewer is the error of a record whose form this program does not know. It is not damaged: what it says counts.
+var ErrNewer = errors.New("a newer scidex-oci wrote it; use that one")
+
+// version is that of all forms of records; their heads have it in the field v.
+const version = 1
+
+// readHead decodes the head of a record, and refuses one of a later version.
+func readHead(lines *json.Decoder, head any) error {
+	var raw json.RawMessage
+	var form struct{ V int }
+	if err := lines.Decode(&raw); err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if err := json.Unmarshal(raw, &form); err == nil && form.V > version {
+		return fmt.Errorf("the file has version %d of its form, and this program knows version %d: %w", form.V, version, ErrNewer)
+	}
+	if err := json.Unmarshal(raw, head); err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return nil
+}
+
 // lastLine ends a record: its length is the same for every digest.
 func lastLine(sum hash.Hash) string { return fmt.Sprintf("{\"sha256\":\"%x\"}\n", sum.Sum(nil)) }
 
@@ -132,7 +154,7 @@ type Record struct {
 	lines *json.Decoder // after the head
 }
 
-// Open opens a whole record and reads its head; others are ErrDamaged. Close it.
+// Open opens a whole record and reads its head; others are ErrDamaged, or ErrNewer. Close it.
 func Open(path string, head any) (_ *Record, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -149,8 +171,8 @@ func Open(path string, head any) (_ *Record, err error) {
 		return nil, err
 	}
 	r.lines = json.NewDecoder(bufio.NewReaderSize(content, 64<<10))
-	if err := r.lines.Decode(head); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	if err := readHead(r.lines, head); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
@@ -186,10 +208,7 @@ func Peek(path string, head any) error {
 		return err
 	}
 	defer f.Close()
-	if err := json.NewDecoder(bufio.NewReader(f)).Decode(head); err != nil {
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	return nil
+	return readHead(json.NewDecoder(bufio.NewReader(f)), head)
 }
 
 // Next returns the entries up to io.EOF.

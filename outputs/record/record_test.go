@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
@@ -67,6 +68,20 @@ func TestRecord(t *testing.T) {
 	try(append(whole, '\n'))
 }
 
+// TestNewerRecord: a record of a later form is not taken for a damaged one.
+func TestNewerRecord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "record")
+	if err := Keep(path, head{V: 2, Catalog: "c"}, listing("a")); err != nil {
+		t.Fatal(err)
+	}
+	_, opened := Open(path, &head{})
+	for name, err := range map[string]error{"Open": opened, "Peek": Peek(path, &head{})} {
+		if !errors.Is(err, ErrNewer) || errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
 // TestRecordThatCannotBeWritten leaves nothing under its name.
 func TestRecordThatCannotBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "record")
@@ -82,7 +97,7 @@ func TestKeepFirst(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "record")
 	errs := make(chan error)
 	for i := range 16 {
-		go func() { errs <- KeepFirst(path, head{V: i}, listing("a")) }()
+		go func() { errs <- KeepFirst(path, head{V: 1, Catalog: strconv.Itoa(i)}, listing("a")) }()
 	}
 	won := 0
 	for range 16 {

@@ -1,6 +1,8 @@
 package pending
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
@@ -23,6 +25,9 @@ func Awaited(host *phase.Host) (func(sha256 string) bool, error) {
 	for _, path := range found {
 		var a phase.Ended
 		content, err := record.Open(path, &a)
+		if errors.Is(err, record.ErrNewer) {
+			return nil, fmt.Errorf("no blob is removed while %q cannot be read, which names some: %w", path, err)
+		}
 		if err != nil {
 			continue // a damaged one is of no use
 		}

@@ -40,7 +40,7 @@ func KeepExitRecord(state string, ended phase.Ended) error {
 func ReadExitRecord(state string) (ended phase.Ended, err error) {
 	content, err := record.Open(ExitRecordPath(state), &ended)
 	if err != nil {
-		return ended, err
+		return ended, fmt.Errorf("exit record %q: %w", ExitRecordPath(state), err)
 	}
 	defer content.Close()
 	err = content.Each(func(entry outputs.Entry) { ended.Staged = append(ended.Staged, entry) })

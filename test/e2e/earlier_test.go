@@ -14,14 +14,20 @@ func TestEarlierPrograms(t *testing.T) {
 	for _, revision := range earlierPrograms {
 		t.Run(revision, func(t *testing.T) {
 			h := newHarness(t)
-			archive := testdata(t, "earlier/"+revision+".tar.gz")
-			if out, err := exec.Command("tar", "-xzf", archive, "--no-same-owner", "-C", filepath.Dir(h.root)).CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
+			h.unpackEarlier(revision)
 			h.readEarlierRuns()
 			h.commitEarlierResult()
 			h.collectEarlierTask(filepath.Join(filepath.Dir(h.root), "spool"))
 		})
+	}
+}
+
+// unpackEarlier makes the root of the harness that of an earlier program, and a spool beside it.
+func (h *harness) unpackEarlier(revision string) {
+	h.t.Helper()
+	archive := testdata(h.t, "earlier/"+revision+".tar.gz")
+	if out, err := exec.Command("tar", "-xzf", archive, "--no-same-owner", "-C", filepath.Dir(h.root)).CombinedOutput(); err != nil {
+		h.t.Fatalf("%v: %s", err, out)
 	}
 }
 

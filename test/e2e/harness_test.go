@@ -25,13 +25,15 @@ type harness struct {
 	run  string   // begins every id of this harness
 	env  []string // of every command
 
+	program string // which commands execute
+
 	engines *engines // that start asks; nil: it starts commands
 }
 
 func newHarness(t *testing.T) *harness {
 	t.Helper()
 	top := t.TempDir()
-	h := &harness{t: t, dir: filepath.Join(top, "here"), root: filepath.Join(top, "root"), run: newPrefix(), env: theHost.environ(top)}
+	h := &harness{t: t, dir: filepath.Join(top, "here"), root: filepath.Join(top, "root"), run: newPrefix(), env: theHost.environ(top), program: theHost.bin}
 	for _, dir := range []string{h.dir, filepath.Join(top, "home")} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -120,7 +122,7 @@ func (h *harness) end(cmd *exec.Cmd) outcome {
 // do runs scidex-oci.
 func (h *harness) do(args ...string) outcome {
 	h.t.Helper()
-	return h.finish(h.command(theHost.bin, args...))
+	return h.finish(h.command(h.program, args...))
 }
 
 // mustRun runs scidex-oci, which must succeed.

@@ -27,7 +27,7 @@ type hosted struct {
 func (h *harness) worker(args ...string) *hosted {
 	h.t.Helper()
 	own := newHarness(h.t)
-	own.run = h.run // the ids are those of who submits
+	own.run, own.program = h.run, h.program // the ids are those of who submits
 	tmp := own.path("tmp")
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		h.t.Fatal(err)
@@ -48,7 +48,7 @@ func (h *harness) worksOn(tmp string, args ...string) *hosted {
 	h.t.Helper()
 	n := len(matches(h.path("log*")))
 	w := &hosted{harness: h, out: h.path(fmt.Sprint("results", n)), log: h.path(fmt.Sprint("log", n)), tmp: tmp, ended: make(chan struct{})}
-	w.cmd = exec.Command(theHost.bin, append([]string{"worker", "--log-level", "info"}, args...)...) // it may work for longer than a command
+	w.cmd = exec.Command(h.program, append([]string{"worker", "--log-level", "info"}, args...)...) // it may work for longer than a command
 	w.cmd.Dir, w.cmd.Env = h.dir, h.env
 	stdout, err := os.Create(w.out)
 	if err != nil {

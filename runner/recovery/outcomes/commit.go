@@ -31,6 +31,9 @@ func (c committer) commit(ctx context.Context, key catalog.Key) (none catalog.Ru
 	if errors.Is(err, record.ErrDamaged) {
 		return none, fmt.Errorf("its result, kept in %q, cannot be read: %w; the run and its directory stay as they are until you remove that file", path, err)
 	}
+	if errors.Is(err, record.ErrNewer) {
+		return none, fmt.Errorf("its result, kept in %q, is not committed: %w", path, err)
+	}
 	if err != nil {
 		return none, err
 	}

@@ -2,6 +2,7 @@ package resume
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -38,6 +39,9 @@ func NeedsIngest(ctx context.Context, p *pass.Pass, ingest string) bool {
 	for _, path := range found {
 		var a phase.Ended
 		content, err := record.Open(path, &a)
+		if errors.Is(err, record.ErrNewer) {
+			return true // by a newer program
+		}
 		if err != nil {
 			continue // a damaged one is of no use
 		}

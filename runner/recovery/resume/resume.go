@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
@@ -29,7 +30,7 @@ type remains struct {
 func Run(ctx context.Context, p *pass.Pass, run catalog.Run) (settled bool, err error) {
 	ended, resumable, err := Resumable(p.Host, run)
 	if !resumable {
-		return false, err
+		return errors.Is(err, record.ErrNewer), err // a newer program settles what it has noted
 	}
 	// Its lock first: another gc removes the directory once the run is committed.
 	ingest, err := adoptIngest(p, run.Key, ended.Ingest, ending)
