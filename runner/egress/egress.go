@@ -20,6 +20,8 @@ type Config struct {
 	Deny []netip.Prefix `json:"deny,omitempty"`
 	// Own are the host names of the platform's own services, the catalog and the blob store.
 	Own []string `json:"own,omitempty"`
+	// Inject are headers whose values the analysis is not given.
+	Inject []Injection `json:"inject,omitempty"`
 	// Upload bounds what all requests send, in bytes.
 	Upload int64 `json:"upload"`
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/egress/confine"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Process is the running proxy of a run.
@@ -37,7 +38,9 @@ func (p Policy) Start(listener *os.File, config Config, each func(result.Request
 		return nil, err
 	}
 	defer program.Close()
-	config.Deny, config.Own = p.Deny, p.own()
+	if config, err = p.complete(config); err != nil {
+		return nil, err
+	}
 	x := &Process{cmd: exec.Command(inode.ProcPath(program), Command), done: make(chan struct{})}
 	x.cmd.Args[0], x.cmd.Env, x.cmd.Dir = "scidex-oci-net", []string{}, "/"
 	x.cmd.ExtraFiles, x.cmd.Stderr = []*os.File{listener}, &x.stderr
@@ -61,6 +64,17 @@ func (p Policy) Start(listener *os.File, config Config, each func(result.Request
 	}
 	go x.read(lines, each)
 	return x, nil
+}
+
+// complete adds what the operator and the caller decide.
+func (p Policy) complete(config Config) (Config, error) {
+	hosts, err := spec.ParseHosts(config.Hosts)
+	if err != nil {
+		return config, err
+	}
+	config.Deny, config.Own = p.Deny, p.own()
+	config.Inject, err = p.withValues(hosts)
+	return config, err
 }
 
 func greet(to io.Writer, from *bufio.Reader, config Config) error {

@@ -16,6 +16,8 @@ type Policy struct {
 	// Deny and Own are those of Config; Own nil: there are none.
 	Deny []netip.Prefix
 	Own  func() []string
+	// Inject are the headers of --inject, without values.
+	Inject []Injection
 	// Program opens the program whose command Command is the proxy; nil: there is none.
 	Program func() (*os.File, error)
 }
@@ -33,6 +35,9 @@ type Bound struct {
 func (p Policy) Check(asked []string) error {
 	hosts, err := spec.ParseHosts(asked)
 	if err != nil || len(hosts) == 0 {
+		return err
+	}
+	if _, err := p.withValues(hosts); err != nil {
 		return err
 	}
 	if len(p.Bounds) == 0 {

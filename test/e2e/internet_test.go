@@ -205,7 +205,7 @@ func resource(a netip.Addr, kind dnsmessage.Type) dnsmessage.ResourceBody {
 // ServeHTTP answers "NAME: PATH", /large with as many bytes as the query says, and /take with how many it got.
 func (i *internet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
-	i.seen = append(i.seen, r.Method+" "+r.Host+" "+r.URL.Path)
+	i.seen = append(i.seen, strings.TrimSpace(r.Method+" "+r.Host+" "+r.URL.Path+" "+r.Header.Get("Authorization")))
 	i.mu.Unlock()
 	switch r.URL.Path {
 	case "/large":
@@ -242,7 +242,7 @@ func (i *internet) serve(l net.Listener) {
 	i.t.Cleanup(func() { server.Close() })
 }
 
-// join makes a command one that is executed in the network of scidex-oci, with its names.
+// join makes a command one that is executed in the network of scidex-oci, with its names and the one authority that it trusts.
 func (i *internet) join(cmd *exec.Cmd) *exec.Cmd {
 	i.t.Helper()
 	user := ""
@@ -254,10 +254,11 @@ func (i *internet) join(cmd *exec.Cmd) *exec.Cmd {
 	if err != nil {
 		i.t.Fatal(err)
 	}
-	const enter = `mount --bind "$1" /etc/resolv.conf; user=$2; shift 2
+	const enter = `mount --bind "$1" /etc/resolv.conf; mount -t tmpfs none /etc/ssl/certs; cp "$2" /etc/ssl/certs/ca-certificates.crt
+chmod 644 /etc/ssl/certs/ca-certificates.crt; user=$3; shift 3
 [ -z "$user" ] || exec setpriv --reuid "$user" --regid "$user" --clear-groups -- "$@"
 exec "$@"`
-	words := append([]string{shell, "--net=" + place(i.here), "unshare", "--mount", "sh", "-ec", enter, "sh", i.resolv, user}, cmd.Path)
+	words := append([]string{shell, "--net=" + place(i.here), "unshare", "--mount", "sh", "-ec", enter, "sh", i.resolv, i.authority.File, user}, cmd.Path)
 	cmd.Args = append(words, cmd.Args[1:]...)
 	cmd.Path = shell
 	return cmd

@@ -357,3 +357,35 @@ func TestRequestsBatch(t *testing.T) {
 		})
 	}
 }
+
+// TestRequestsInject: the server gets the header, and the analysis finds its value nowhere.
+func TestRequestsInject(t *testing.T) {
+	const token = "Bearer-of-the-platform"
+	for kind, s := range surfers(t) {
+		t.Run(kind, func(t *testing.T) {
+			config := s.permit("allow_hosts: [api.example.org]")
+			const flag = "--inject=GET api.example.org/v1/=Authorization:env:E2E_TOKEN"
+			s.h.mustRefuse([]string{"--config", config, "run", "--limits", "best-effort", flag, "--allow-host", "api.example.org", "--", "true"}, "no variable E2E_TOKEN")
+			s.h.mustRefuse([]string{"run", "--limits", "best-effort", "--inject", "api.example.org", "--", "true"}, "--inject", "HEADER:env:VARIABLE")
+			asks := s
+			asks.command = func(args ...string) *exec.Cmd {
+				cmd := s.command(args...)
+				cmd.Env = append(cmd.Env, "E2E_TOKEN="+token)
+				return cmd
+			}
+			s.requests()
+			const script = "curl -sSf http://api.example.org/v1/a; curl -sSf http://api.example.org/v2/a; curl -sS --path-as-is http://api.example.org/v1/../v2/a; env; grep -rs Bearer-of-the /proc/*/environ /proc/*/cmdline /work /tmp; true"
+			r, out := asks.ask(t, config, script, flag)
+			if seen := s.requests(); seen != "GET api.example.org /v1/a "+token+"\nGET api.example.org /v2/a" {
+				t.Errorf("servers saw %q\n%s", seen, out.stderr)
+			}
+			logs := s.h.in(t).finish(s.command("--config", config, "logs", r.ID))
+			if all := logs.stdout + logs.stderr + out.stdout + out.stderr; strings.Contains(all, token) || !strings.Contains(all, "api.example.org: /v1/a") {
+				t.Errorf("the token is in %s", all)
+			}
+			if r.Requests.Refused != 1 || r.Requests.List[0].Port != 443 {
+				t.Errorf("%+v", r.Requests)
+			}
+		})
+	}
+}

@@ -11,7 +11,12 @@ import (
 
 // Egress is what the config file in use and the operator's permit of requests to hosts. A host must be permitted by each of them that
 // has allow_hosts; an address is denied by either.
-func (g *Global) Egress() (egress.Policy, error) { return g.file.egress(OperatorConfig) }
+func (g *Global) Egress() (p egress.Policy, err error) {
+	if p, err = g.file.egress(OperatorConfig); err == nil {
+		p.Inject, err = g.injections()
+	}
+	return p, err
+}
 
 func (l layer) egress(operator string) (p egress.Policy, err error) {
 	system, err := l.operators(operator)
@@ -24,6 +29,18 @@ func (l layer) egress(operator string) (p egress.Policy, err error) {
 		}
 	}
 	return p, nil
+}
+
+// injections are those of --inject.
+func (g *Global) injections() (all []egress.Injection, err error) {
+	for _, text := range g.Inject.Values {
+		i, err := egress.ParseInjection(text)
+		if err != nil {
+			return nil, g.Inject.Wrap(err)
+		}
+		all = append(all, i)
+	}
+	return all, nil
 }
 
 func (l layer) addEgress(p *egress.Policy) error {

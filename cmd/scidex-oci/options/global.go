@@ -15,6 +15,8 @@ type Global struct {
 	Root, DB, Blobs, Tmp, LogLevel, LogFormat, Config Text
 	// MinFree has a flag in the commands that make runs. The others have it from the config file.
 	MinFree Text
+	// Inject has flags in the same commands.
+	Inject Text
 	// Dir is the working directory.
 	Dir string
 
@@ -39,6 +41,11 @@ func (g *Global) MinFreeFlag() *Flag {
 	return Given(&g.MinFree, "min-free", "end runs and start none while the file system of /work or of the blobs has less free than `SIZE|PERCENT%`; 0 for no such floor (default: the smaller of 5% and 2GiB)")
 }
 
+// InjectFlag is the flag of Inject. No manifest has it: it names variables of this command's environment.
+func (g *Global) InjectFlag() *Flag {
+	return GivenList(&g.Inject, "inject", "add a header to requests that an analysis sends in plain text to a host of --allow-host, which go on over TLS: `[METHOD ]HOST/PREFIX/=HEADER:env:VARIABLE`; the analysis does not get the value; repeatable; see docs/requests.md")
+}
+
 // Load sets the options of a command line: those of flags, and others, which are no flags of the command and may be keys of
 // the config file. On an error, the first, all options are set as far as known.
 func (g *Global) Load(env Lookup, flags []*Flag, others ...*Flag) error {
@@ -46,7 +53,7 @@ func (g *Global) Load(env Lookup, flags []*Flag, others ...*Flag) error {
 	for _, f := range append(flags, others...) {
 		err = cmp.Or(err, f.take(l))
 	}
-	return cmp.Or(err, g.MinFreeFlag().take(l))
+	return cmp.Or(err, g.MinFreeFlag().take(l), g.InjectFlag().take(l))
 }
 
 // layers reads the sources of flag values.

@@ -34,7 +34,7 @@ func groupOf(name string) string {
 		return groupInputs
 	case "script", "rootfs", "runtime", "env", "secret", "file", "again", "deterministic":
 		return groupProgram
-	case "memory", "cpus", "pids", "timeout", "grace", "log-size", "work-size", "work-files", "work-storage", "limits", "network", "allow-host", "allow-upload", "ids", "min-free":
+	case "memory", "cpus", "pids", "timeout", "grace", "log-size", "work-size", "work-files", "work-storage", "limits", "network", "allow-host", "allow-upload", "inject", "ids", "min-free":
 		return groupLimits
 	case "output", "exclude", "export", "overwrite", "keep", "post-process", "post-process-timeout", "post-process-on":
 		return groupOutputs

@@ -20,7 +20,7 @@ func (o *Run) Flags(g *Global) []*Flag {
 		Given(&o.File, "file", "read the request from the manifest `FILE` (YAML or JSON, - for standard input); flags override it", "f"),
 		String(&o.Again, "again", "run the recorded request of `ID` (not a prefix of it) once more, as its next attempt; flags override it"),
 		o.AuditFlag(),
-		g.MinFreeFlag(),
+		g.MinFreeFlag(), g.InjectFlag(),
 		Bool(&o.Overwrite, "overwrite", "let --export write into a directory that is not empty"),
 		Bool(&o.JSON, "json", "print the result as one JSON object on standard output; the analysis' own output goes to standard error"),
 		Given(&o.Events, "events", "write what happens as JSON lines to `FILE|fd:N`: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json"),

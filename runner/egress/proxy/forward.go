@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
@@ -9,8 +10,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"time"
-
-	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // forward sends a plain request on. The client's connection and the server's are different messages: net/http reads the one strictly
@@ -19,12 +18,13 @@ func (x *exchange) forward(w http.ResponseWriter, r *http.Request) error {
 	if err := plain(r); err != nil {
 		return answer(w, err)
 	}
-	if err := x.admit(r.URL.Host, spec.PortHTTP); err != nil {
+	header, err := x.injected(r)
+	if err != nil {
 		return answer(w, err)
 	}
 	var failed error
 	proxy := httputil.ReverseProxy{
-		Rewrite: rewrite, Transport: x.transport(), FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+		Rewrite: func(r *httputil.ProxyRequest) { rewrite(r); header.add(r.Out) }, Transport: x.transport(), FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			if own := bound(err); own != nil {
 				err = own
@@ -74,6 +74,7 @@ func rewrite(r *httputil.ProxyRequest) {
 func (x *exchange) transport() *http.Transport {
 	return &http.Transport{
 		DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return x.dial(ctx) },
+		TLSClientConfig:        &tls.Config{RootCAs: x.proxy.network.Roots, MinVersion: tls.VersionTLS12},
 		DisableKeepAlives:      true,
 		DisableCompression:     true,
 		ResponseHeaderTimeout:  idleTimeout,

@@ -4,6 +4,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +37,7 @@ const (
 type Proxy struct {
 	hosts   []spec.Host
 	own     []string // hosts of the platform, with the names below them: that of a bucket is below its server's
+	inject  []egress.Injection
 	network Network
 	record  func(result.Request)
 
@@ -50,6 +52,8 @@ type Network struct {
 	// Refused says why no request goes to the address; "" if one may.
 	Refused func(netip.Addr) string
 	Dial    func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
+	// Roots are the authorities for requests that get a header; nil: the system's.
+	Roots *x509.CertPool
 }
 
 // New makes a proxy, which calls record for each request that has ended, from several goroutines.
@@ -58,7 +62,7 @@ func New(config egress.Config, network Network, record func(result.Request)) (*P
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{hosts: hosts, own: config.Own, network: network, record: record}
+	p := &Proxy{hosts: hosts, own: config.Own, inject: config.Inject, network: network, record: record}
 	p.requests.left.Store(maxRequests)
 	p.upload.left.Store(config.Upload)
 	p.download.left.Store(maxReceived)

@@ -1,0 +1,97 @@
+package egress
+
+import (
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// Injection is a header that the proxy adds to requests of a host, whose value the analysis is not given.
+type Injection struct {
+	Method string `json:"method,omitempty"` // empty: any
+	Host   string `json:"host"`
+	Prefix string `json:"prefix"` // of the path; ends with '/'
+	Header string `json:"header"`
+	// Value is that of the launcher's Variable, which is read when a run starts.
+	Value    string `json:"value"`
+	Variable string `json:"-"`
+}
+
+var (
+	injectionForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:([A-Z]+) )?([^/=]+)(/[^=?#]*)=([A-Za-z0-9-]+):env:([A-Za-z_][A-Za-z0-9_]*)$`)
+	})
+
+	// notInjected are headers that say where a message ends or whom it is for.
+	notInjected = []string{
+		"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer", "Proxy-Authorization", "Expect",
+	}
+)
+
+// ParseInjection parses "[METHOD ]HOST/PREFIX/=HEADER:env:VARIABLE", such as "GET api.example.org/v1/=Authorization:env:TOKEN".
+func ParseInjection(text string) (Injection, error) {
+	parts := injectionForm().FindStringSubmatch(text)
+	if parts == nil {
+		return Injection{}, fmt.Errorf("%q is not [METHOD ]HOST/PREFIX/=HEADER:env:VARIABLE, such as api.example.org/v1/=Authorization:env:TOKEN", text)
+	}
+	h, err := spec.ParseHost(parts[2])
+	i := Injection{Method: parts[1], Host: h.Name, Prefix: parts[3], Header: textproto.CanonicalMIMEHeaderKey(parts[4]), Variable: parts[5]}
+	switch {
+	case !strings.HasSuffix(i.Prefix, "/") || !PlainPath(i.Prefix):
+		return i, fmt.Errorf("%q: %s must end with '/' and be written out, without '..', '//' and '%%'", text, i.Prefix)
+	case err != nil:
+		return i, err
+	case h.Below || h.Port != 0:
+		return i, fmt.Errorf("%q: a header is added for one host, on port 443: give its name alone", text)
+	case slices.Contains(notInjected, i.Header):
+		return i, fmt.Errorf("%q: the header %s is the proxy's own", text, i.Header)
+	case i.Method == http.MethodTrace || i.Method == http.MethodConnect:
+		return i, fmt.Errorf("%q: no header is added to %s", text, i.Method)
+	}
+	return i, nil
+}
+
+// PlainPath reports whether servers agree on what a path names: they resolve such parts in different ways.
+func PlainPath(path string) bool {
+	lower := strings.ToLower(path)
+	for _, odd := range []string{"//", "\\", "%2e", "%2f", "%5c", "%25", "%00"} {
+		if strings.Contains(lower, odd) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool {
+		name, _, _ = strings.Cut(name, ";")
+		return name == "." || name == ".."
+	})
+}
+
+// For reports whether the header is added to a request.
+func (i Injection) For(method, host, path string) bool {
+	return (i.Method == "" || i.Method == method) && i.Host == host && strings.HasPrefix(path, i.Prefix)
+}
+
+// withValues are the injections that an analysis with such hosts has, with their values.
+func (p Policy) withValues(hosts []spec.Host) (all []Injection, err error) {
+	for _, i := range p.Inject {
+		if !slices.ContainsFunc(hosts, func(h spec.Host) bool { return h.Covers(i.Host, spec.PortHTTPS) }) {
+			continue
+		}
+		value, ok := os.LookupEnv(i.Variable)
+		switch {
+		case !ok || value == "":
+			return nil, fmt.Errorf("--inject %s%s: the environment has no variable %s; export it first", i.Host, i.Prefix, i.Variable)
+		case strings.ContainsAny(value, "\r\n\x00"):
+			return nil, fmt.Errorf("--inject %s%s: the value of %s has a line break or a NUL byte", i.Host, i.Prefix, i.Variable)
+		}
+		i.Value = value
+		all = append(all, i)
+	}
+	return all, nil
+}
