@@ -2,8 +2,6 @@ package egress
 
 import (
 	"fmt"
-	"net/http"
-	"net/textproto"
 	"os"
 	"regexp"
 	"slices"
@@ -31,7 +29,7 @@ var (
 
 	// notInjected are headers that say where a message ends or whom it is for.
 	notInjected = []string{
-		"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer", "Proxy-Authorization", "Expect",
+		"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "proxy-authorization", "expect",
 	}
 )
 
@@ -42,7 +40,7 @@ func ParseInjection(text string) (Injection, error) {
 		return Injection{}, fmt.Errorf("%q is not [METHOD ]HOST/PREFIX/=HEADER:env:VARIABLE, such as api.example.org/v1/=Authorization:env:TOKEN", text)
 	}
 	h, err := spec.ParseHost(parts[2])
-	i := Injection{Method: parts[1], Host: h.Name, Prefix: parts[3], Header: textproto.CanonicalMIMEHeaderKey(parts[4]), Variable: parts[5]}
+	i := Injection{Method: parts[1], Host: h.Name, Prefix: parts[3], Header: parts[4], Variable: parts[5]}
 	switch {
 	case !strings.HasSuffix(i.Prefix, "/") || !PlainPath(i.Prefix):
 		return i, fmt.Errorf("%q: %s must end with '/' and be written out, without '..', '//' and '%%'", text, i.Prefix)
@@ -50,9 +48,9 @@ func ParseInjection(text string) (Injection, error) {
 		return i, err
 	case h.Below || h.Port != 0:
 		return i, fmt.Errorf("%q: a header is added for one host, on port 443: give its name alone", text)
-	case slices.Contains(notInjected, i.Header):
+	case slices.Contains(notInjected, strings.ToLower(i.Header)):
 		return i, fmt.Errorf("%q: the header %s is the proxy's own", text, i.Header)
-	case i.Method == http.MethodTrace || i.Method == http.MethodConnect:
+	case i.Method == "TRACE" || i.Method == "CONNECT":
 		return i, fmt.Errorf("%q: no header is added to %s", text, i.Method)
 	}
 	return i, nil

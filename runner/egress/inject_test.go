@@ -10,7 +10,7 @@ import (
 func TestParseInjection(t *testing.T) {
 	for text, want := range map[string]Injection{
 		"api.example.org/=Authorization:env:TOKEN":    {Host: "api.example.org", Prefix: "/", Header: "Authorization", Variable: "TOKEN"},
-		"GET API.example.org/v1/=x-api-key:env:KEY_2": {Method: "GET", Host: "api.example.org", Prefix: "/v1/", Header: "X-Api-Key", Variable: "KEY_2"},
+		"GET API.example.org/v1/=x-api-key:env:KEY_2": {Method: "GET", Host: "api.example.org", Prefix: "/v1/", Header: "x-api-key", Variable: "KEY_2"},
 	} {
 		if got, err := ParseInjection(text); got != want || err != nil {
 			t.Errorf("%s: %+v, %v", text, got, err)

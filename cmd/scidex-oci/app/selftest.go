@@ -38,6 +38,9 @@ A target is HOST:PORT, a URL (postgres, http, https, tcp), the absolute path of 
 abstract one. Without --target: --db where it is PostgreSQL, localhost:5432, and the sockets of PostgreSQL
 in /run/postgresql, /var/run/postgresql and /tmp.
 
+With --allow-host it also asks the proxy of the run for all of these, for cloud metadata and for a host that is
+not permitted.
+
 Results: pass; FAIL, it is within reach; inconclusive; accepted, you have asked to do without.
 
 Exit codes, those of the shown report with --last: 0 everything passed or was accepted, 1 something is

@@ -198,7 +198,7 @@ func TestQueueBySQL(t *testing.T) {
 	}
 	q.execute(`INSERT INTO scidex_oci.river_job (kind, queue, max_attempts, args) VALUES ('scidex_analysis', 'analyses', 25,
 		jsonb_build_object('v', 1, 'id', 'a', 'request', $1::jsonb))`, request)
-	want := queue.Job{ID: "a", Memory: 64 << 20, CPUs: 1, Limit: 65 * time.Second, Retries: queue.DefaultRetries}
+	want := queue.Job{ID: "a", Class: queue.DefaultClass, Memory: 64 << 20, CPUs: 1, Limit: 65 * time.Second, Retries: queue.DefaultRetries}
 	before := make(chan int, 3)
 	q.work(func(ctx context.Context, c queue.Claim) error {
 		job := c.Job()

@@ -49,5 +49,9 @@ func outside(ctx context.Context, s *session, targets []target.Target) ([]trials
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(reaching, listening, trials.Writes(s.view)), context.Cause(ctx)
+	all := slices.Concat(reaching, listening, trials.Writes(s.view))
+	if s.view.Analysis.Requests() {
+		all = append(all, trials.ByProxy(slices.Concat(reaching, listening))...)
+	}
+	return all, context.Cause(ctx)
 }

@@ -35,6 +35,7 @@ var performers = map[string]func(Attempt) Outcome{
 	"socket":           one("connect", connectSocket),
 	"dns":              one("ask", func(server string) error { return dns.Ask(server, Timeout) }),
 	"lookup":           one("lookup", lookUp),
+	"proxy":            func(a Attempt) Outcome { return Outcome{Got: map[string]string{"ask": askProxy(a.At)}} },
 	"stat":             one("stat", func(path string) error { return unix.Lstat(path, &unix.Stat_t{}) }),
 	"read":             one("read", readAny),
 	"entries":          one("read", openAny),
