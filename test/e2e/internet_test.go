@@ -62,6 +62,7 @@ func newInternet(t *testing.T) *internet {
 		i.ip(i.outside, "address", "add", address+"/32", "dev", "lo")
 	}
 	for network, link := range map[*os.File]string{i.here: "inner", i.outside: "outer"} {
+		i.ip(network, "link", "set", link, "addrgenmode", "none") // a new address is not one to listen at for a second
 		i.ip(network, "link", "set", "lo", "up")
 		i.ip(network, "link", "set", link, "up")
 	}

@@ -319,7 +319,7 @@ func TestSpansReceivers(t *testing.T) {
 		says   string // empty: nothing is wrong
 	}{
 		"absent":  {url: gone.URL, says: "connection refused"},
-		"hangs":   {answer: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, says: "within 500ms"},
+		"hangs":   {answer: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, says: "within 500ms", env: map[string]string{"OTEL_EXPORTER_OTLP_TIMEOUT": "500"}},
 		"refuses": {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, says: "400"},
 		"redirects": {answer: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, gone.URL, http.StatusTemporaryRedirect)
@@ -341,7 +341,7 @@ func TestSpansReceivers(t *testing.T) {
 			if url == "" {
 				url = newCollector(t, httptest.NewServer, test.answer).URL
 			}
-			h.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "500")
+			h.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "3000") // one answer comes within it
 			h.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
 			for name, value := range test.env {
 				h.setenv(name, value)
@@ -368,7 +368,7 @@ func TestSpansTLS(t *testing.T) {
 	h := newHarness(t)
 	c := newCollector(t, httptest.NewTLSServer, nil)
 	h.exporting(c)
-	h.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "500")
+	h.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "3000")
 	out := h.mustRun("run", "--quiet", "--", "true")
 	if !strings.Contains(out.stderr, "certificate") || len(c.received()) != 0 {
 		t.Errorf("of an authority that it does not know it says %q", out.stderr)

@@ -66,11 +66,18 @@ func (s Settings) send(ctx context.Context, client *http.Client, traces []spans.
 	if err != nil {
 		return err
 	}
+	var last error
 	for pause := firstPause; ; pause *= 2 {
 		again, err := s.post(ctx, client, body, header)
-		if err == nil || again < 0 {
+		switch {
+		case err == nil:
+			return nil
+		case last != nil && ctx.Err() != nil:
+			return fmt.Errorf("%w; last: %w", context.Cause(ctx), last)
+		case again < 0:
 			return err
 		}
+		last = err
 		select {
 		case <-time.After(max(again, pause)):
 		case <-ctx.Done():
