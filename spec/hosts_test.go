@@ -113,6 +113,7 @@ func TestWithin(t *testing.T) {
 		{"*.a.example.org", "*.example.org", true},
 		{"*.example.org", "*.a.example.org", false},
 		{"*.example.org", "example.org", false},
+		{"*.example.org", "a.example.org", false},
 		{"example.org", "*.example.org", false},
 	} {
 		h, err := ParseHost(c.host)
