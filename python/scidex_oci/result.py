@@ -179,6 +179,36 @@ class Script:
 
 
 @dataclass(frozen=True)
+class Request:
+    """One request of the analysis, through the proxy of its run."""
+
+    at: Optional[datetime] = _time()
+    method: str = ""  # CONNECT: a tunnel, with any number of requests over TLS in it
+    host: str = ""
+    port: int = 0
+    address: str = ""  # the server's; empty where none was reached
+    sent_bytes: int = 0
+    received_bytes: int = 0
+    ms: int = 0
+    verdict: str = ""  # allowed, refused (by the proxy), failed (by the network or the server)
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Requests:
+    """What the analysis asked of the hosts that it might ask."""
+
+    hosts: List[str] = field(default_factory=list[str])
+    total: int = 0
+    refused: int = 0
+    failed: int = 0
+    sent_bytes: int = 0
+    received_bytes: int = 0
+    upload_bytes: int = 0  # the bound of sent_bytes
+    list: List[Request] = _list(Request)  # the first 100
+
+
+@dataclass(frozen=True)
 class Stdin:
     """What the analysis read of its standard input, as kept."""
 
@@ -311,6 +341,7 @@ class Result:
     start: Optional[Start] = field(default=None, metadata={"one": Start})
     inputs: List[Input] = _list(Input)
     action_id: Optional[str] = None
+    requests: Optional[Requests] = field(default=None, metadata={"one": Requests})
     post_process: Optional[PostProcess] = field(default=None, metadata={"one": PostProcess})
     kept: Optional[str] = None  # the working directory, where it was kept
     warnings: List[str] = field(default_factory=list[str])

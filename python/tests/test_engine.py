@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -221,8 +222,17 @@ class SocketTest(EngineCase):
         self.engine = subprocess.Popen(self.tool.argv("serve", "--socket", str(self.dir / "engine.sock")), cwd=self.dir / "elsewhere",
                                        env=self.tool.env(), stderr=subprocess.DEVNULL)
         self.addCleanup(self.end)
-        until("the socket, or the end of the engine", lambda: (self.dir / "engine.sock").exists() or self.engine.poll() is not None)
+        until("an engine that listens, or its end", lambda: self.listens() or self.engine.poll() is not None)
         self.assertIsNone(self.engine.poll())
+
+    def listens(self) -> bool:
+        """A socket has its name a moment before something listens on it."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.connect(str(self.dir / "engine.sock"))
+            except OSError:
+                return False
+        return True
 
     def end(self) -> None:
         scidex_oci.close_engines()

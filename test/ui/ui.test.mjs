@@ -190,6 +190,7 @@ test("a sweep is chosen by keyboard, and leads to its runs", async () => {
   const page = await browser.newPage();
   await page.goto(`${root}?label=sweep%3Ds1`);
   await page.getByRole("link", { name: "Their parameters against a metric" }).click();
+  await page.waitForURL(/sweep\?/);
   assert.equal(await page.locator(".scatter .mark title").count(), 6);
   assert.equal(await page.locator(".multiples img").count(), 6);
   await tabTo(page, "#y");
