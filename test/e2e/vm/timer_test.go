@@ -66,7 +66,7 @@ func TestTimers(t *testing.T) {
 func install(t *testing.T, scope string) {
 	t.Helper()
 	to := filepath.Join("/etc/systemd", scope)
-	files, err := filepath.Glob(filepath.Join("../../docs/systemd", scope, "*"))
+	files, err := filepath.Glob(filepath.Join("../../docs/systemd", scope, "scidex-oci-gc*"))
 	if err != nil || len(files) != 2 {
 		t.Fatalf("units %q, %v", files, err)
 	}
