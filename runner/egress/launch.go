@@ -111,7 +111,7 @@ func (x *Process) Ended() bool {
 }
 
 // lastRecords is how long a proxy may take to end, which closes its connections at once.
-const lastRecords = 10 * time.Second
+const lastRecords = 30 * time.Second
 
 // Stop ends the proxy and waits until each was called for all its requests. The error is why it had ended before, or did not end by
 // itself. A nil process has none.

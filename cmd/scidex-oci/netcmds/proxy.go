@@ -2,6 +2,7 @@ package netcmds
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,30 +19,18 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/egress/proxy"
 )
 
-// newProxy makes the command that sends a run's requests on (command.StartProxy). It ends with its standard input.
+// newProxy makes the command that sends a run's requests on (egress.Policy.Start). It ends with its standard input.
 func newProxy(p *command.Program) *cli.Command {
 	c := command.ProxyEntry()
 	c.Action = func(c *cli.Context) error {
 		in := bufio.NewReader(p.Stdin)
-		var config egress.Config
-		line, err := in.ReadBytes('\n')
-		if err == nil {
-			err = json.Unmarshal(line, &config)
-		}
+		served, err := prepareProxy(c.Context, in, p.Stdout)
 		if err != nil {
-			return fmt.Errorf("read the configuration: %w", err)
+			return err
 		}
 		listener, err := net.FileListener(os.NewFile(egress.ListenerFD, "listener"))
 		if err != nil {
 			return fmt.Errorf("the run's socket: %w", err)
-		}
-		network, err := proxy.Outside(c.Context, config)
-		if err != nil {
-			return err
-		}
-		served, err := proxy.New(config, network, recorder(p.Stdout))
-		if err != nil {
-			return err
 		}
 		if err := confine.Enter(); err != nil {
 			return err
@@ -50,12 +39,29 @@ func newProxy(p *command.Program) *cli.Command {
 			return err
 		}
 		go func() {
-			_, _ = io.Copy(io.Discard, in)
+			_, _ = io.Copy(io.Discard, in) // up to its end, in whatever way it comes
 			listener.Close()
 		}()
 		return served.Serve(listener)
 	}
 	return c
+}
+
+// prepareProxy makes the proxy of a configuration, as long as this process sees the host.
+func prepareProxy(ctx context.Context, in *bufio.Reader, out io.Writer) (*proxy.Proxy, error) {
+	var config egress.Config
+	line, err := in.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &config)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	network, err := proxy.Outside(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return proxy.New(config, network, recorder(out))
 }
 
 // recorder writes records as lines. A launcher that takes none has ended, and this process ends with it.

@@ -22,8 +22,7 @@ var shown = []string{
 	"/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
 }
 
-// Attributes are those of a process that calls Enter: namespaces of its own except for the network, and its end with its parent's
-// thread.
+// Attributes are those of a process that calls Enter: namespaces of its own except for the network, and no terminal.
 func Attributes(uid, gid int) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
