@@ -35,6 +35,7 @@ func ready(t *testing.T, args ...string) *readied {
 		return db.query(t, "", "SELECT count(*) FROM scidex_oci.river_job WHERE state = 'available' AND scheduled_at < now() - interval '1 s'") == "2"
 	})
 	first.raise()
+	h.comes(db, r.held, "running")
 	until(t, hangTimeout, "its Python waits for its turn", func() bool {
 		return h.attempts(db, r.next) == "running" && len(with("/analysis/next.py")) > 0
 	})
