@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -30,9 +31,11 @@ func (w *Worker) missing(job queue.Job) string {
 	return strings.Join(all, ", ")
 }
 
-// elsewhere requeues a job that this worker cannot run, for longer each time: this worker may be the next to take it.
+// elsewhere requeues a job that this worker cannot run, for longer each time: this worker may be the next to take it. The pause is random:
+// workers look for jobs every 5 s, and one of 30 s found the same worker as the next to look, again and again.
 func (w *Worker) elsewhere(job queue.Job, missing string) error {
-	after := min(soon<<min(job.Returned, 10), never)
+	longest := min(soon<<min(job.Returned, 10), never)
+	after := longest/2 + rand.N(longest/2)
 	w.Log.Warn("an analysis is left to other workers", "id", job.ID, "lacks", missing, "again", after)
 	return &queue.Later{After: after, Unfit: true, Why: fmt.Sprintf("no worker with %s has taken it yet; the last that could not was %s at %s",
 		missing, w.Options.Name, time.Now().UTC().Format(time.RFC3339))}

@@ -45,16 +45,20 @@ func TestLacks(t *testing.T) {
 			t.Errorf("%+v lacks %q", c, got)
 		}
 	}
-	var pauses []time.Duration
-	for _, n := range []int{0, 1, 2, 100} {
-		var later *queue.Later
-		err := w.elsewhere(queue.Job{Returned: n}, "label gpu=h100")
-		if !errors.As(err, &later) || !strings.Contains(later.Why, "no worker with label gpu=h100 has taken it yet") || !strings.Contains(later.Why, "here/1/x") {
-			t.Fatal(err)
+	for n, longest := range map[int]time.Duration{0: time.Second, 1: 2 * time.Second, 2: 4 * time.Second, 100: never} {
+		pauses := map[time.Duration]bool{}
+		for range 100 {
+			var later *queue.Later
+			err := w.elsewhere(queue.Job{Returned: n}, "label gpu=h100")
+			if !errors.As(err, &later) || !strings.Contains(later.Why, "no worker with label gpu=h100 has taken it yet") || !strings.Contains(later.Why, "here/1/x") {
+				t.Fatal(err)
+			}
+			if pauses[later.After] = true; later.After < longest/2 || later.After > longest {
+				t.Errorf("returned %d times it pauses for %v", n, later.After)
+			}
 		}
-		pauses = append(pauses, later.After)
-	}
-	if pauses[0] != time.Second || pauses[1] != 2*time.Second || pauses[2] != 4*time.Second || pauses[3] != never {
-		t.Errorf("pauses %v", pauses)
+		if len(pauses) < 50 {
+			t.Errorf("returned %d times its pauses are %v, which find the same worker again", n, pauses)
+		}
 	}
 }
