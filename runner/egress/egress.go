@@ -11,6 +11,12 @@ const (
 	Ready      = "ready"
 )
 
+// MaxRequests bounds the requests of a run. One more is recorded, as refused.
+const MaxRequests = 10_000
+
+// maxRecord bounds a line of the proxy, in bytes.
+const maxRecord = 16 << 10
+
 // Config is what the launcher tells its proxy, as a line of JSON on its standard input, whose end is the proxy's. The proxy answers
 // on its standard output with Ready, and then with a line of JSON for each request that has ended (result.Request).
 type Config struct {

@@ -2,7 +2,7 @@ package egress
 
 import (
 	"bufio"
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/egress/confine"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
@@ -20,10 +21,10 @@ import (
 
 // Process is the running proxy of a run.
 type Process struct {
-	cmd    *exec.Cmd
-	stdin  io.Closer
-	stderr bytes.Buffer
-	done   chan struct{} // closed when its output has ended
+	cmd   *exec.Cmd
+	stdin io.Closer
+	words head          // what it says when it fails
+	done  chan struct{} // closed when its output has ended
 }
 
 // Start starts the proxy of a run on a socket that listens in the run's network namespace, and waits until it serves. It calls each for
@@ -43,7 +44,7 @@ func (p Policy) Start(listener *os.File, config Config, each func(result.Request
 	}
 	x := &Process{cmd: exec.Command(inode.ProcPath(program), Command), done: make(chan struct{})}
 	x.cmd.Args[0], x.cmd.Env, x.cmd.Dir = "scidex-oci-net", []string{}, "/"
-	x.cmd.ExtraFiles, x.cmd.Stderr = []*os.File{listener}, &x.stderr
+	x.cmd.ExtraFiles, x.cmd.Stderr = []*os.File{listener}, &x.words
 	x.cmd.SysProcAttr = confine.Attributes(os.Getuid(), os.Getgid())
 	stdin, err := x.cmd.StdinPipe()
 	if err != nil {
@@ -57,7 +58,8 @@ func (p Policy) Start(listener *os.File, config Config, each func(result.Request
 	if err := x.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the proxy of requests: %w", err)
 	}
-	lines := bufio.NewReader(stdout)
+	lines := bufio.NewScanner(stdout)
+	lines.Buffer(nil, maxRecord)
 	if err := greet(stdin, lines, config); err != nil {
 		close(x.done)
 		return nil, fmt.Errorf("the proxy of requests: %w", x.explain(err))
@@ -77,23 +79,26 @@ func (p Policy) complete(config Config) (Config, error) {
 	return config, err
 }
 
-func greet(to io.Writer, from *bufio.Reader, config Config) error {
+func greet(to io.Writer, from *bufio.Scanner, config Config) error {
 	if err := json.NewEncoder(to).Encode(config); err != nil {
 		return err
 	}
-	line, err := from.ReadString('\n')
-	if err == nil && strings.TrimSpace(line) != Ready {
-		err = fmt.Errorf("it said %q", line)
+	if !from.Scan() {
+		return cmp.Or(from.Err(), io.ErrUnexpectedEOF)
 	}
-	return err
+	if got := from.Text(); got != Ready {
+		return fmt.Errorf("it said %q", got)
+	}
+	return nil
 }
 
-// read passes the records on until the proxy's end.
-func (x *Process) read(lines io.Reader, each func(result.Request)) {
+// read passes the records on until the proxy's end. One that says anything else, or too much, is not trusted any further.
+func (x *Process) read(lines *bufio.Scanner, each func(result.Request)) {
 	defer close(x.done)
-	for decoder := json.NewDecoder(lines); ; {
+	defer func() { _ = x.cmd.Process.Kill() }() // it has ended, but for one that is not trusted
+	for n := 0; n < 2*MaxRequests && lines.Scan(); n++ {
 		var r result.Request
-		if decoder.Decode(&r) != nil {
+		if json.Unmarshal(lines.Bytes(), &r) != nil {
 			return
 		}
 		each(r)
@@ -141,10 +146,19 @@ func (x *Process) explain(err error) error {
 	return x.said(err)
 }
 
-// said prefers what the process has said.
+// said prefers what the process has said: a line, since that of one that is out of memory has all its stacks.
 func (x *Process) said(err error) error {
-	if said := bytes.TrimSpace(x.stderr.Bytes()); len(said) > 0 {
-		return errors.New(string(bytes.TrimPrefix(said, []byte("scidex-oci: "))))
+	line, _, _ := strings.Cut(strings.TrimSpace(string(x.words)), "\n")
+	if line == "" {
+		return err
 	}
-	return err
+	return errors.New(format.Line(strings.TrimPrefix(line, "scidex-oci: "), 400))
+}
+
+// head keeps the beginning of what is written to it.
+type head []byte
+
+func (h *head) Write(p []byte) (int, error) {
+	*h = append(*h, p[:min(len(p), maxRecord-len(*h))]...)
+	return len(p), nil
 }

@@ -24,7 +24,6 @@ import (
 // Bounds of a run's requests.
 const (
 	maxConnections = 64
-	maxRequests    = 10_000
 	maxHeader      = 64 << 10
 	maxReceived    = 64 << 30 // bytes: /work bounds what is kept of it
 
@@ -63,7 +62,7 @@ func New(config egress.Config, network Network, record func(result.Request)) (*P
 		return nil, err
 	}
 	p := &Proxy{hosts: hosts, own: config.Own, inject: config.Inject, network: network, record: record}
-	p.requests.left.Store(maxRequests)
+	p.requests.left.Store(egress.MaxRequests)
 	p.upload.left.Store(config.Upload)
 	p.download.left.Store(maxReceived)
 	return p, nil
@@ -80,7 +79,7 @@ func (p *Proxy) Serve(l net.Listener) error {
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !p.requests.take(1) {
 			_ = server.Close()
-			p.record(result.Request{At: time.Now().UTC(), Verdict: result.RequestRefused, Why: fmt.Sprintf("no more requests are taken, after %d", maxRequests)})
+			p.record(result.Request{At: time.Now().UTC(), Verdict: result.RequestRefused, Why: fmt.Sprintf("no more requests are taken, after %d", egress.MaxRequests)})
 			panic(http.ErrAbortHandler)
 		}
 		p.ServeHTTP(w, r)
