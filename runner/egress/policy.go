@@ -40,6 +40,14 @@ func (p Policy) Check(asked []string) error {
 	if _, err := p.withValues(hosts); err != nil {
 		return err
 	}
+	if err := p.permits(hosts); err != nil {
+		return err
+	}
+	return noUpstream(hosts[0])
+}
+
+// permits refuses hosts that a config file does not name.
+func (p Policy) permits(hosts []spec.Host) error {
 	if len(p.Bounds) == 0 {
 		return fmt.Errorf("allow_host %s: no config file permits requests to any host; to permit it, write \"allow_hosts: [%s]\" into /etc/scidex-oci/config.yaml or your own (scidex-oci config set allow_hosts %s)",
 			hosts[0], hosts[0], hosts[0])
@@ -77,4 +85,17 @@ func (p Policy) own() (hosts []string) {
 		}
 	}
 	return hosts
+}
+
+// upstreams name the proxy by which a user's programs reach the Internet.
+var upstreams = []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"}
+
+// noUpstream refuses to go past a proxy that an organisation requires: ours goes straight to the hosts.
+func noUpstream(h spec.Host) error {
+	for _, name := range upstreams {
+		if os.Getenv(name) != "" {
+			return fmt.Errorf("allow_host %s: %s names a proxy, and requests of analyses go straight to their hosts; if those can be reached so, unset it for this command (env -u %s ...)", h, name, name)
+		}
+	}
+	return nil
 }
