@@ -105,3 +105,13 @@ func TestProgram(t *testing.T) {
 		}
 	}
 }
+
+func TestNetwork(t *testing.T) {
+	if got := network(spec.Analysis{}); got != "without a network" {
+		t.Error(got)
+	}
+	want := "without a network but for HTTP requests to rest.example.org, *.example.com:443, by the proxy that http_proxy names"
+	if got := network(spec.Analysis{AllowHosts: []string{"rest.example.org", "*.example.com:443"}}); got != want {
+		t.Error(got)
+	}
+}

@@ -26,7 +26,7 @@ type tools struct {
 
 // add adds all tools to a server.
 func (t *tools) add(s *mcp.Server) {
-	mcp.AddTool(s, tool("run_code", "Run code", false, `Run code, or a command, in a new sandbox without a network, and wait for its end.
+	mcp.AddTool(s, tool("run_code", "Run code", false, "Run code, or a command, in a new sandbox "+network(t.bounds)+`, and wait for its end.
 It starts in /work, which is empty but for the files of this call; files that are left there are the outputs. /data and /docs are what the operator shares, if anything, read-only.
 The answer has the verdict (state, reason, exit_code, message, hints), the end of the logs, the outputs, and small PNG figures as images.`), t.runCode)
 	mcp.AddTool(s, tool("get_run", "Show a run", true, "Verdict, hints, limits, use and outputs of a run, as they are now."), t.getRun)
