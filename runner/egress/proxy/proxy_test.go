@@ -334,19 +334,27 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestRebinding: a name is looked up once for each request, and what was checked is dialled.
+// TestRebinding: a name is looked up once for each request, and what was checked is dialled. One that is looked up for the check and
+// again to dial leads to this host.
 func TestRebinding(t *testing.T) {
 	w := newWorld(t)
 	plainServer(t, w, hello)
-	n := w.network()
 	looked := 0
-	p, err := New(egress.Config{Hosts: api.Hosts, Upload: 1 << 20}, Network{Dial: n.Dial, Refused: n.Refused, Resolve: func(context.Context, string) ([]netip.Addr, error) {
+	n := w.network()
+	n.Resolve = func(context.Context, string) ([]netip.Addr, error) {
 		looked++
 		if looked == 1 {
 			return []netip.Addr{netip.MustParseAddr(home)}, nil
 		}
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
-	}}, func(result.Request) {})
+	}
+	checked, _ := n.Resolve(t.Context(), "api.example.org")
+	dialled, _ := n.Resolve(t.Context(), "api.example.org")
+	if n.Refused(checked[0]) != "" || n.Refused(dialled[0]) == "" {
+		t.Fatal("the attack does not work by two look-ups")
+	}
+	looked = 0
+	p, err := New(egress.Config{Hosts: api.Hosts, Upload: 1 << 20}, n, func(result.Request) {})
 	if err != nil {
 		t.Fatal(err)
 	}
