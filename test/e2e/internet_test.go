@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/net/dns/dnsmessage"
@@ -32,34 +33,55 @@ type internet struct {
 	authority *registrytest.Authority
 	resolv    string // a resolv.conf
 
+	files string // a directory that is served at /files/
+
 	mu    sync.Mutex
 	names map[string][]netip.Addr
 	asked []string
 	seen  []string // METHOD HOST PATH of plain and TLS requests
+
+	sent, received atomic.Int64 // bytes of bodies that have no end
+	open           atomic.Int64 // requests that the servers have not ended
 }
 
 const (
-	hereAddress   = "93.184.216.2" // this host's
-	resolver      = "93.184.216.1"
-	publicAddress = "93.184.215.14" // of api.example.org
-	secondAddress = "151.101.1.6"   // of other.example.org
+	hereAddress    = "93.184.216.2" // this host's
+	hereAddress6   = "2a00:1450:7::2"
+	resolver       = "93.184.216.1"
+	resolver6      = "2a00:1450:7::1"
+	publicAddress  = "93.184.215.14" // of api.example.org
+	publicAddress6 = "2a00:1450:4::14"
+	secondAddress  = "151.101.1.6" // of other.example.org
 )
 
 // inside are addresses that servers outside have too, so that nothing but the proxy keeps an analysis from them.
-var inside = []string{"10.9.9.9", "169.254.169.254", "100.64.0.9", "192.168.7.7"}
+var inside = []string{
+	"10.9.9.9", "169.254.169.254", "100.64.0.9", "192.168.7.7", "172.16.3.3", "198.18.0.7", "168.63.129.16", "192.0.0.9",
+	"fd00:ec2::254", "64:ff9b::a09:909", "64:ff9b:1::9", "2002:a09:909::1", "2001:0:1::9", "fec0::9", "4000::9",
+}
+
+// length is that of the prefix of one address.
+func length(address string) string {
+	if strings.Contains(address, ":") {
+		return "/128"
+	}
+	return "/32"
+}
 
 func newInternet(t *testing.T) *internet {
 	t.Helper()
 	if !theHost.root {
 		t.Skip("it takes root to make networks of a test's own; the tests as root run scidex-oci there as root and as an ordinary user")
 	}
-	i := &internet{t: t, authority: registrytest.NewAuthority(t), names: map[string][]netip.Addr{}}
+	i := &internet{t: t, authority: registrytest.NewAuthority(t), names: map[string][]netip.Addr{}, files: t.TempDir()}
 	i.here, i.outside = newNamespace(t), newNamespace(t)
 	i.ip(i.here, "link", "add", "inner", "type", "veth", "peer", "name", "outer", "netns", place(i.outside))
 	i.ip(i.here, "address", "add", hereAddress+"/24", "dev", "inner")
 	i.ip(i.outside, "address", "add", resolver+"/24", "dev", "outer")
-	for _, address := range append([]string{publicAddress, secondAddress}, inside...) {
-		i.ip(i.outside, "address", "add", address+"/32", "dev", "lo")
+	i.ip(i.here, "address", "add", hereAddress6+"/64", "dev", "inner", "nodad")
+	i.ip(i.outside, "address", "add", resolver6+"/64", "dev", "outer", "nodad")
+	for _, address := range append([]string{publicAddress, publicAddress6, secondAddress}, inside...) {
+		i.ip(i.outside, "address", "add", address+length(address), "dev", "lo", "nodad")
 	}
 	for network, link := range map[*os.File]string{i.here: "inner", i.outside: "outer"} {
 		i.ip(network, "link", "set", link, "addrgenmode", "none") // a new address is not one to listen at for a second
@@ -67,6 +89,7 @@ func newInternet(t *testing.T) *internet {
 		i.ip(network, "link", "set", link, "up")
 	}
 	i.ip(i.here, "route", "add", "default", "via", resolver)
+	i.ip(i.here, "-6", "route", "add", "default", "via", resolver6)
 	i.name("api.example.org", publicAddress)
 	i.name("other.example.org", secondAddress)
 	i.serveNames()
@@ -203,8 +226,11 @@ func resource(a netip.Addr, kind dnsmessage.Type) dnsmessage.ResourceBody {
 	return nil
 }
 
-// ServeHTTP answers "NAME: PATH", /large with as many bytes as the query says, and /take with how many it got.
+// ServeHTTP answers "NAME: PATH", /large with as many bytes as the query says, /endless with bytes without an end, /take with how many it
+// got, and /files/ with a directory's.
 func (i *internet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	i.open.Add(1)
+	defer i.open.Add(-1)
 	i.mu.Lock()
 	i.seen = append(i.seen, strings.TrimSpace(r.Method+" "+r.Host+" "+r.URL.Path+" "+r.Header.Get("Authorization")))
 	i.mu.Unlock()
@@ -213,12 +239,30 @@ func (i *internet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		size, _ := strconv.ParseInt(r.URL.RawQuery, 10, 64)
 		w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
 		_, _ = io.CopyN(w, nulls{}, size)
+	case "/endless":
+		_, _ = io.Copy(countedTo{w, &i.sent}, nulls{})
 	case "/take":
-		n, _ := io.Copy(io.Discard, r.Body)
+		n, _ := io.Copy(countedTo{io.Discard, &i.received}, r.Body)
 		fmt.Fprintln(w, n)
 	default:
+		if strings.HasPrefix(r.URL.Path, "/files/") {
+			http.StripPrefix("/files/", http.FileServer(http.Dir(i.files))).ServeHTTP(w, r)
+			return
+		}
 		fmt.Fprintf(w, "%s: %s\n", r.Host, r.URL.Path)
 	}
+}
+
+// countedTo counts what is written.
+type countedTo struct {
+	io.Writer
+	bytes *atomic.Int64
+}
+
+func (c countedTo) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.bytes.Add(int64(n))
+	return n, err
 }
 
 type nulls struct{}

@@ -79,25 +79,23 @@ func TestRequests(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			config := s.permit("allow_hosts: [api.example.org]")
 			ca := s.trust()
-			for title, script := range map[string]string{
-				"curl":   "curl -sSf http://api.example.org/one && curl -sSf --cacert /inputs/ca.crt https://api.example.org/two",
-				"wget":   "wget -qO- http://api.example.org/one && wget -qO- --ca-certificate=/inputs/ca.crt https://api.example.org/two",
-				"urllib": "python3 -c 'import urllib.request as u; print(u.urlopen(\"http://api.example.org/one\").read().decode(), u.urlopen(\"https://api.example.org/two\").read().decode())'",
-				"git":    "git -c http.sslCAInfo=/inputs/ca.crt ls-remote https://api.example.org/two || :; curl -sSf http://api.example.org/one",
-			} {
-				s.requests()
-				r, out := s.ask(t, config, script, ca, "--env", "SSL_CERT_FILE=/inputs/ca.crt")
-				seen := s.requests()
-				if r.State != "complete" || !strings.Contains(seen, "GET api.example.org /one") || !strings.Contains(seen, "GET api.example.org /two") {
-					t.Errorf("%s: %s, servers saw %q\n%s", title, r.Message, seen, out.stderr)
-				}
-				if r.Requests == nil || r.Requests.Total < 2 || r.Requests.Refused != 0 || r.Requests.ReceivedBytes == 0 || r.Requests.List[0].Address != publicAddress {
-					t.Errorf("%s: %+v", title, r.Requests)
-				}
-				if r.ActionID != nil || r.Sandbox.Network != "none" {
-					t.Errorf("%s: action %v, network %s", title, r.ActionID, r.Sandbox.Network)
-				}
+			s.requests()
+			const script = "curl -sSf http://api.example.org/one && curl -sSf --cacert /inputs/ca.crt https://api.example.org/two"
+			r, out := s.ask(t, config, script, ca)
+			if seen := s.requests(); r.State != "complete" || seen != "GET api.example.org /one\nGET api.example.org /two" {
+				t.Errorf("%s, servers saw %q\n%s", r.Message, seen, out.stderr)
 			}
+			if r.Requests == nil || r.Requests.Total != 2 || r.Requests.Refused != 0 || r.Requests.ReceivedBytes == 0 || r.Requests.List[0].Address != publicAddress {
+				t.Errorf("%+v", r.Requests)
+			}
+			if r.ActionID != nil || r.Sandbox.Network != "none" {
+				t.Errorf("action %v, network %s", r.ActionID, r.Sandbox.Network)
+			}
+			s.name("api.example.org", publicAddress6)
+			if r, out = s.ask(t, config, script, ca); r.State != "complete" || s.requests() == "" || r.Requests.List[1].Address != publicAddress6 {
+				t.Errorf("by IPv6: %s %+v\n%s", r.Message, r.Requests, out.stderr)
+			}
+			s.name("api.example.org", publicAddress)
 		})
 	}
 }
@@ -107,9 +105,9 @@ func TestRequestsRefused(t *testing.T) {
 	for kind, s := range surfers(t) {
 		t.Run(kind, func(t *testing.T) {
 			config := s.permit("allow_hosts: [api.example.org]\ndeny_addresses: [151.101.1.0/24]")
-			for _, address := range append([]string{hereAddress, secondAddress}, inside...) {
+			for _, address := range append([]string{hereAddress, hereAddress6, secondAddress}, inside...) {
 				s.name("api.example.org", address)
-				if address != hereAddress {
+				if address != hereAddress && address != hereAddress6 {
 					s.worksOutside(t, "http://api.example.org/secret")
 				}
 				r, _ := s.ask(t, config, "curl -sS http://api.example.org/secret; curl -ksS https://api.example.org/secret")
@@ -172,6 +170,10 @@ func TestRequestsNotPermitted(t *testing.T) {
 	h.mustRefuse(run("allow_host: api.example.org"), `unknown key "allow_host"`)
 	h.mustRefuse(run("allow_hosts: [api.example.org]", "--allow-host", "127.0.0.1"), "127.0.0.1", "full DNS name")
 	h.mustRefuse(run("allow_hosts: [api.example.org]", "--allow-upload", "2MiB"), "allow_upload", "allow_hosts names none")
+	h.setenv("https_proxy", "http://proxy.example.org:3128")
+	h.mustRefuse(run("allow_hosts: [api.example.org]", "--allow-host", "api.example.org"), "https_proxy names a proxy", "unset it for this command")
+	h.mustRun(run("allow_hosts: [api.example.org]")...)
+	h.setenv("https_proxy", "")
 	h.setenv("SCIDEX_OCI_ALLOW_HOST", "api.example.org")
 	if out := h.mustRun("run", "--limits", "best-effort", "--", "env"); strings.Contains(strings.ToLower(out.stdout), "proxy") {
 		t.Errorf("a variable opened a way out: %s", out.stdout)
@@ -181,9 +183,15 @@ func TestRequestsNotPermitted(t *testing.T) {
 // asking starts an analysis that asks once, says "asked", waits for the file go in /work, and asks again.
 func (s surfer) asking(t *testing.T, config string) (l *launch, proxy int) {
 	t.Helper()
+	return s.askingThen(t, config, "curl -sS -m 5 http://api.example.org/two; exit 0")
+}
+
+// askingThen starts one that then does something else.
+func (s surfer) askingThen(t *testing.T, config, then string) (l *launch, proxy int) {
+	t.Helper()
 	in := s.h.in(t)
 	id := in.newID()
-	const script = `curl -sS http://api.example.org/one; echo asked >&2; while ! [ -e go ]; do sleep 0.05; done; curl -sS -m 5 http://api.example.org/two; exit 0`
+	script := "curl -sS http://api.example.org/one; echo asked >&2; while ! [ -e go ]; do sleep 0.05; done\n" + then
 	l = in.follow(id, s.command("--config", config, "run", "--id", id, "--json", "--limits", "best-effort", "--data=none", "--docs=none",
 		"--allow-host", "api.example.org", "--", "sh", "-c", script))
 	l.await("asked")
@@ -198,11 +206,23 @@ func (s surfer) asking(t *testing.T, config string) (l *launch, proxy int) {
 }
 
 // resume lets it ask again.
-func (s surfer) resume(t *testing.T, l *launch) (r ran.Result) {
+func (s surfer) resume(t *testing.T, l *launch) ran.Result {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join("/tmp", "scidex-analysis-"+l.id, "work", "go"), nil, 0o644); err != nil {
+	s.say(t, l, "go")
+	return l.result(t)
+}
+
+// say makes a file in its /work.
+func (s surfer) say(t *testing.T, l *launch, word string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join("/tmp", "scidex-analysis-"+l.id, "work", word), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// result waits for the end.
+func (l *launch) result(t *testing.T) (r ran.Result) {
+	t.Helper()
 	<-l.ended
 	if err := json.Unmarshal(l.stdout.Bytes(), &r); err != nil {
 		t.Fatalf("%v: %s", err, l.stdout.String())
