@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/textproto"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -160,5 +162,48 @@ func TestSmuggled(t *testing.T) {
 				t.Errorf("the server saw %q, the client %q", got, answer)
 			}
 		})
+	}
+}
+
+// TestLineBreaks: line breaks that a path or a header has, escaped or bare, are none to the server. A proxy that writes on what the escapes
+// mean gives it a header of the analysis' own.
+func TestLineBreaks(t *testing.T) {
+	const path = "/a%20HTTP/1.1%0d%0aHidden:%20yes%0d%0aX:"
+	seen := make(chan string, 8)
+	lines := func(c net.Conn) {
+		defer c.Close()
+		head, err := textproto.NewReader(bufio.NewReader(c)).ReadDotLines()
+		_ = err // it ends with the connection
+		seen <- strings.Join(head, "\n")
+	}
+	written, err := url.PathUnescape(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", listening(t, lines).Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(conn, "GET "+written+" HTTP/1.1\r\nHost: x\r\n\r\n")
+	conn.Close()
+	if got := <-seen; !strings.Contains(got, "\nHidden: yes\n") {
+		t.Fatalf("the attack does not work by a naive proxy: the server saw %q", got)
+	}
+	for title, request := range map[string]string{
+		"escaped":           "GET http://api.example.org" + path + " HTTP/1.1\r\nHost: x\r\n",
+		"a bare return":     "GET http://api.example.org/a HTTP/1.1\r\nHost: x\r\nX: a\rHidden: yes\r\n",
+		"in the method":     "GET\r\nHidden:yes http://api.example.org/a HTTP/1.1\r\nHost: x\r\n",
+		"in the version":    "GET http://api.example.org/a HTTP/1.1\rHidden: yes\r\nHost: x\r\n",
+		"a NUL in a header": "GET http://api.example.org/a HTTP/1.1\r\nHost: x\r\nX: a\x00\r\n",
+	} {
+		w := newWorld(t)
+		var headers []http.Header
+		plainServer(t, w, func(_ http.ResponseWriter, r *http.Request) { headers = append(headers, r.Header) })
+		answer := raw(t, w.start(api), request+"Connection: close\r\n\r\n")
+		for _, h := range headers {
+			if h.Get("Hidden") != "" || strings.ContainsAny(h.Get("X"), "\r\n\x00") {
+				t.Errorf("%s: the server saw %q, the client %q", title, h, answer)
+			}
+		}
 	}
 }
