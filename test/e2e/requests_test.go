@@ -417,7 +417,7 @@ func TestRequestsSelftest(t *testing.T) {
 	defer db.Close()
 	config := s.permit("allow_hosts: [api.example.org]")
 	in := s.h.in(t)
-	out := in.finish(s.command("--config", config, "selftest", "--allow-host", "api.example.org", "--target", publicAddress+":5432"))
+	out := in.finish(s.command("--config", config, "selftest", "--limits", "best-effort", "--allow-host", "api.example.org", "--target", publicAddress+":5432"))
 	for _, want := range []string{"proxy        " + publicAddress + ":5432: refused (control: reached outside)", "proxy        169.254.169.254:80: refused", "proxy        selftest.invalid:443: refused"} {
 		if !strings.Contains(out.stdout, want) {
 			t.Errorf("it lacks %q:\n%s%s", want, out.stdout, out.stderr)

@@ -54,7 +54,7 @@ func testLimit(ctx context.Context, s *session, main result.Result, lt limitTest
 	if len(held) == 0 {
 		return nil
 	}
-	load, err := exceedLimits(ctx, s, lt)
+	load, err := exceedLimits(ctx, s, lt, strict(s.view.Analysis.Limits, main.Enforced))
 	if err != nil {
 		return err
 	}
@@ -79,9 +79,20 @@ func unheld(e result.Enforcement, limits string) report.Check {
 	return c
 }
 
+// strict returns how the limits of a test's run are held. Best effort adds rlimits to a control group that holds all: they would refuse
+// first, and say nothing of the group.
+func strict(limits string, enforced []result.Enforcement) string {
+	weak := func(e result.Enforcement) bool { return e.By == "none" || e.By == "rlimit" }
+	if limits == spec.LimitsBestEffort && !slices.ContainsFunc(enforced, weak) {
+		return spec.LimitsEnforce
+	}
+	return limits
+}
+
 // exceedLimits runs the canary of a test.
-func exceedLimits(ctx context.Context, s *session, lt limitTest) (load judge.Load, err error) {
+func exceedLimits(ctx context.Context, s *session, lt limitTest, limits string) (load judge.Load, err error) {
 	a := view.WithRoom(s.view.Analysis)
+	a.Limits = limits
 	attempts := lt.exceed(&a)
 	c, err := s.start(ctx, lt.role, a, canary.Orders{Attempts: attempts, Linger: lt.linger}, nil)
 	if err != nil {
