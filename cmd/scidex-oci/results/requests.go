@@ -7,7 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// requests sums up what the analysis has asked of hosts. Those that were refused are in the audit.
+// requests sums up what the analysis has asked of hosts. Why some were refused is in the audit, and in a hint.
 func (t Table) requests(r *result.Requests) {
 	if r == nil {
 		return
@@ -15,7 +15,11 @@ func (t Table) requests(r *result.Requests) {
 	t.Row("requests", r.Sum())
 	var cells [][]string
 	for _, one := range r.List[:min(len(r.List), MaxEntries)] {
-		cells = append(cells, []string{screen.Escape(one.Method), screen.Escape(fmt.Sprintf("%s:%d", one.Host, one.Port)), one.Verdict})
+		verdict := one.Verdict
+		if verdict == result.RequestFailed {
+			verdict += ": " + screen.Escape(one.Why)
+		}
+		cells = append(cells, []string{screen.Escape(one.Method), screen.Escape(fmt.Sprintf("%s:%d", one.Host, one.Port)), verdict})
 	}
 	t.Rows(cells)
 }

@@ -67,6 +67,22 @@ next        scidex-oci show mini-01
 	}
 }
 
+// TestSummaryOfRequests: why one failed is beside it, since no hint has that.
+func TestSummaryOfRequests(t *testing.T) {
+	r := sample()
+	r.Requests = &result.Requests{Total: 2, Failed: 1, List: []result.Request{
+		{Method: "GET", Host: "a.example.org", Port: 80, Verdict: result.RequestFailed, Why: "the name a.example.org cannot be resolved"},
+		{Method: "CONNECT", Host: "b.example.org", Port: 443, Verdict: result.RequestAllowed},
+	}}
+	var got bytes.Buffer
+	Table{Table: screen.Table{W: &got}, Program: "scidex-oci"}.Summary(r)
+	for _, want := range []string{"GET      a.example.org:80   failed: the name a.example.org cannot be resolved\n", "CONNECT  b.example.org:443  allowed\n"} {
+		if !strings.Contains(got.String(), want) {
+			t.Errorf("no %q in:\n%s", want, got.String())
+		}
+	}
+}
+
 func TestSummaryIsCut(t *testing.T) {
 	r := sample()
 	r.Outputs = nil
@@ -94,6 +110,7 @@ func TestSummaryIsHarmless(t *testing.T) {
 	r.Labels = map[string]string{evil: evil}
 	r.Host, r.ToolVersion, r.Sandbox.Rootfs, r.Enforced[1].Limit = evil, evil, evil, evil
 	r.Analysis = []byte(`{"script":"` + "\u202e" + `\u001b[2J","env":{"A":"\u001b[2J"},"inputs":["\u001b"]}`)
+	r.Requests = &result.Requests{Hosts: []string{evil}, Total: 1, Failed: 1, List: []result.Request{{Method: evil, Host: evil, Why: evil, Verdict: result.RequestFailed}}}
 	var got bytes.Buffer
 	tb := Table{Table: screen.Table{W: &got}, Program: "scidex-oci"}
 	tb.Summary(r)
