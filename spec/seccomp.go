@@ -51,13 +51,15 @@ func Filter(arch string, audit bool) (*specs.LinuxSeccomp, error) {
 }
 
 // TemplateFilter is Filter for a template and the analyses that are forked from it: it passes setns(2), about which the supervisor
-// is asked each time (runner/audit).
+// is asked each time (runner/audit), and refuses to make or add to rules of Landlock. A template passes on the rules by which a fork restricts
+// itself (docs/adr/0051), and could open them otherwise.
 func TemplateFilter(arch string, audit bool) (*specs.LinuxSeccomp, error) {
 	profile, err := Filter(arch, audit)
 	if err != nil {
 		return nil, err
 	}
-	profile.Syscalls = append(profile.Syscalls, specs.LinuxSyscall{Names: []string{"setns"}, Action: specs.ActAllow})
+	rules := refuse(enosys, "landlock_create_ruleset", "landlock_add_rule")
+	profile.Syscalls = append(without(profile.Syscalls, rules.Names), rules, specs.LinuxSyscall{Names: []string{"setns"}, Action: specs.ActAllow})
 	return profile, nil
 }
 

@@ -247,6 +247,9 @@ func surroundings(r result.Result) facts {
 	f.code("Digest of its packages", given(s.PackagesDigest))
 	f.add("Network", s.Network)
 	f.add("System calls", s.Seccomp)
+	if s.Landlock > 0 {
+		f.add("Landlock", fmt.Sprintf("version %d", s.Landlock))
+	}
 	if s.Rootfs != "" {
 		f.add("Ids", fmt.Sprintf("%d on the host (%s)", s.UIDOnHost, s.IDs))
 	}

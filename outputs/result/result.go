@@ -162,6 +162,8 @@ type Sandbox struct {
 	UserNamespace bool   `json:"user_namespace"`
 	Network       string `json:"network"` // "none"
 	Seccomp       string `json:"seccomp"` // "enforced"
+	// Landlock is the version of Landlock (landlock(7)) that held the analysis; 0 if the kernel has none, or if it did not start.
+	Landlock int `json:"landlock"`
 	// Rootfs is "host", the name of an image or the path of a directory. The other three are an image's: the digest of its
 	// root filesystem as it was verified, its source, with the digest of its manifest, and the digest of its list of
 	// packages, if any.

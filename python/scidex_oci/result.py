@@ -141,6 +141,7 @@ class Sandbox:
     user_namespace: bool = False
     network: str = ""
     seccomp: str = ""
+    landlock: int = 0  # version that held the analysis; 0 where the kernel has none
     rootfs: str = ""
     rootfs_digest: Optional[str] = None
     rootfs_reference: Optional[str] = None

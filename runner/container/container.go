@@ -24,6 +24,7 @@ import (
 	_ "github.com/opencontainers/runc/libcontainer/nsenter" // the C part of libcontainer's init
 
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Config of one container.
@@ -35,6 +36,9 @@ type Config struct {
 	Filter []byte
 	// Stdin, Stdout and Stderr become descriptors 0 to 2 of the analysis.
 	Stdin, Stdout, Stderr *os.File
+	// Reach is what the analysis may reach of file systems by Landlock, where the kernel has it. A template has none: the rules of its own
+	// file systems would keep what is forked from it from those of its container.
+	Reach spec.Reach
 	// Terminal says that Stdin is a terminal, which takes the place of Stdout and Stderr and controls the analysis.
 	Terminal bool
 	// Audit notifies of connections, datagrams with an address and socket families that Spec traces; see Watch.
@@ -108,6 +112,7 @@ func Create(cfg Config) (*Container, error) {
 	if cfg.Control != nil {
 		options = append(options, "--template")
 	}
+	options = append(options, reachOptions(cfg.Reach)...)
 	for _, variable := range cfg.Ahead {
 		options = append(options, "--ahead="+variable)
 	}
@@ -125,6 +130,19 @@ func Create(cfg Config) (*Container, error) {
 		return nil, errors.Join(err, read.Close(), inner.Signal(unix.SIGKILL), inner.Destroy())
 	}
 	return &Container{inner: inner, process: process, reports: read, pidfd: pidfd, steps: steps}, nil
+}
+
+// reachOptions are those of our init.
+func reachOptions(reach spec.Reach) (options []string) {
+	for _, class := range []struct {
+		option string
+		paths  []string
+	}{{"--read=", reach.Read}, {"--write=", reach.Write}, {"--use=", reach.Use}} {
+		for _, path := range class.paths {
+			options = append(options, class.option+path)
+		}
+	}
+	return options
 }
 
 // prepare adds what libcontainer lacks for a process at the gate.

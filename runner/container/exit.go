@@ -31,6 +31,9 @@ type Watch struct {
 	// Audited receives the notification descriptor for Config.Audit (seccomp_unotify(2)) before the command starts, and
 	// owns it.
 	Audited func(notifications *os.File)
+	// Ruled receives the version of Landlock (landlock(7)) that the analysis is held by, 0 if the kernel has none, before the command
+	// starts; and for what is forked into a container with Config.Forked the rules, else nil, which it owns.
+	Ruled func(version int, rules *os.File)
 	// Waits is called when an analysis can be forked into a container with Config.Forked; may be nil. Before its init is there,
 	// the kernel lets no template join (ptrace(2), access mode checking).
 	Waits func()
@@ -63,6 +66,10 @@ func (c *Container) Wait(watch Watch) (Exit, error) {
 			refused = fmt.Errorf("the kernel does not ask about calls (seccomp user notification): %w; use --audit off", syscall.Errno(r.value))
 		case reportOpen:
 			refused = fmt.Errorf("the kernel does not take the filter of system calls: %w", syscall.Errno(r.value))
+		case reportUnruled:
+			refused = fmt.Errorf("the kernel has Landlock and does not take the rules of the analysis: %w", syscall.Errno(r.value))
+		case reportRuled:
+			watch.Ruled(int(r.value), r.file)
 		case reportWaits:
 			if watch.Waits != nil {
 				watch.Waits()

@@ -26,6 +26,8 @@ const (
 	reportFiltered = 10
 	reportLeft     = 11
 	reportWaits    = 12
+	reportRuled    = 13
+	reportUnruled  = 14
 )
 
 // report is one of our init.
@@ -33,7 +35,7 @@ type report struct {
 	kind  uint32
 	value int32
 	at    int64    // nanoseconds of CLOCK_MONOTONIC
-	file  *os.File // of reportAudited, else nil
+	file  *os.File // of reportAudited, and of reportRuled where the analysis may be forked; else nil
 }
 
 // reports is our end of the socket on which init receives its filter and reports.
@@ -98,7 +100,7 @@ func (r *reports) next() (report, error) {
 		value: int32(binary.NativeEndian.Uint32(raw[4:8])),
 		at:    int64(binary.NativeEndian.Uint64(raw[8:])),
 	}
-	if got.kind == reportAudited {
+	if got.kind == reportAudited || got.kind == reportRuled && n2 > 0 {
 		got.file, err = descriptor(rights[:n2])
 	}
 	return got, err
@@ -114,5 +116,5 @@ func descriptor(rights []byte) (*os.File, error) {
 	if err != nil || len(fds) != 1 {
 		return nil, errors.Join(errors.New("init sent no descriptor"), err)
 	}
-	return os.NewFile(uintptr(fds[0]), "seccomp notifications"), nil
+	return os.NewFile(uintptr(fds[0]), "of init"), nil
 }

@@ -45,6 +45,9 @@ func (r *report) walls(walls protocol.Walls) {
 	}
 }
 
+// landlock adds the version that holds the analysis.
+func (r *report) landlock(version int) { r.Sandbox.Landlock = version }
+
 // addresses adds the kernel's report of a deterministic run that has started.
 func (r *report) addresses(exit protocol.Exit) {
 	if exit.FixedAddresses {

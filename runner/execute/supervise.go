@@ -26,7 +26,8 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	listening.Go(func() { e.stops.listen(e.Request.Stop, e.Space, ended, drained, sync.OnceFunc(func() { close(cut) })) })
 	if err == nil {
 		e.exit, err = e.Space.Supervisor.Wait(sandbox.Watch{
-			Started: func(at time.Time) { e.start(ctx, at) }, Usage: e.progress, Suspended: e.suspended, Resumed: e.resumed,
+			Landlock: e.report.landlock,
+			Started:  func(at time.Time) { e.start(ctx, at) }, Usage: e.progress, Suspended: e.suspended, Resumed: e.resumed,
 			Killed: func() { listening.Go(e.Space.KillGroup) },
 		})
 	}

@@ -4,6 +4,7 @@ package sandbox
 // scripts/soak runs all.
 var attacks = []struct {
 	name, module string
+	landlock     bool   // only where the kernel has it
 	always       bool   // in the ordinary tiers too
 	refused      string // why nothing is forked from the template
 	seen         string // why a run that was forked from it starts cold; empty: it is forked
@@ -72,6 +73,45 @@ program = (ctypes.c_ubyte * 8)(6, 0, 0, 0, 0, 0, 0xff, 0x7f)
 call("seccomp", 1, 0, struct.pack("HxxxxxxQ", 1, ctypes.addressof(program)))
 `, refused: "filters of system calls, not"},
 
+	// Landlock, which the kernel does not show of another process.
+	{name: "is not restricted", landlock: true, always: true, module: "def restrict(): pass\n", seen: "not restricted itself by Landlock: it makes the call"},
+	{name: "is restricted by no rules", landlock: true, module: `
+def keep_rules(order, honestly=keep_rules):
+    os.dup2(0, RULES)
+    honestly(order)
+`, seen: "by other rules"},
+	{name: "adds to its rules", landlock: true, always: true, module: `
+def keep_rules(order, honestly=keep_rules):
+    root = os.open("/", os.O_PATH)
+    added = call("landlock_add_rule", RULES, 1, struct.pack("=Qi", 2, root), 0)
+    made = call("landlock_create_ruleset", struct.pack("Q", 1), 8, 0)
+    os.close(root)
+    if (added, made) != (-38, -38):
+        os._exit(9)
+    honestly(order)
+`},
+	{name: "is restricted by rules in another place", landlock: true, module: `
+def keep_rules(order, honestly=keep_rules):
+    os.dup2(RULES, RULES + 1)
+    honestly(order)
+def restrict():
+    call("close_range", RULES + 2, 0xffffffff, 2)
+    call("landlock_restrict_self", RULES + 1, 0)
+`, seen: "with descriptor 7"},
+	{name: "may get other rules", landlock: true, module: "def own_descriptors(): call('close_range', RULES + 1, 0xffffffff, 0)\n", seen: "others may have its descriptors"},
+	{name: "restricts one thread", landlock: true, always: true, module: `
+import _thread
+def keep_rules(order, honestly=keep_rules):
+    _thread.start_new_thread(time.sleep, (1000,))
+    honestly(order)
+`, seen: "it has 2 threads"},
+	{name: "is restricted too often", landlock: true, always: true, module: `
+def keep_rules(order, honestly=keep_rules):
+    for _ in range(16):
+        call("landlock_restrict_self", RULES, 0)
+    honestly(order)
+`, seen: "the kernel has refused it"},
+
 	// What it shares.
 	{name: "shares memory", always: true, module: `
 def ordered(order): global kept; kept = mmap.mmap(-1, 4096)
@@ -95,6 +135,7 @@ kept = mmap.mmap(fd, 4096, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ)
 os.close(fd)
 `, refused: "it shares memory"},
 	{name: "shares descriptors", always: true, module: `
+def own_descriptors(): pass
 def fork_middle(): return call("clone", CLONE_FILES | signal.SIGCHLD, 0, 0, 0, 0)
 def fork_child(): return call("clone", CLONE_FILES | signal.SIGCHLD, 0, 0, 0, 0)
 def left(order, child):
@@ -111,7 +152,7 @@ def make_only(order, honestly=make):
         os._exit(0)
     time.sleep(1000)
 make = make_only
-`, seen: "it shares its descriptors with the template", or: "the template has ended"}, // as the fork has closed its connection
+`, seen: "its descriptors", or: "the template has ended"}, // as the fork has closed its connection
 
 	// What it keeps.
 	{name: "keeps a directory", always: true, module: "def dropped(order): os.open('/', os.O_PATH)\n", seen: "it has descriptor 3"},

@@ -133,7 +133,9 @@ func (s *Session) Kill() error { return s.conn.Send(protocol.Message{Type: proto
 // Watch receives events of a running analysis.
 type Watch struct {
 	Started func(at time.Time)
-	Usage   func(protocol.Usage)
+	// Landlock is called before Started with the version of Landlock that holds the analysis, 0 where the kernel has none; nil: none.
+	Landlock func(version int)
+	Usage    func(protocol.Usage)
 	// Suspended and Resumed answer Suspend and Resume; Resumed is also called when the analysis is being stopped. The
 	// error says what could not be stopped.
 	Suspended func(error)
@@ -154,6 +156,9 @@ func (s *Session) Wait(watch Watch) (protocol.Exit, error) {
 		}
 		switch m.Type {
 		case protocol.MsgStarted:
+			if watch.Landlock != nil {
+				watch.Landlock(m.Landlock)
+			}
 			watch.Started(m.At)
 		case protocol.MsgUsage:
 			watch.Usage(*m.Usage)

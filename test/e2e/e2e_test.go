@@ -50,6 +50,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == underListener {
 		fail(startUnderListener(os.Args[2:]))
 	}
+	if len(os.Args) > 4 && os.Args[1] == underRefusal {
+		fail(startUnderRefusal(os.Args[2], os.Args[3], os.Args[4:]))
+	}
 	if len(os.Args) == 2 && os.Args[1] == "limits" {
 		printLimits()
 	}

@@ -62,6 +62,7 @@ type result struct {
 		UserNamespace bool    `json:"user_namespace"`
 		Network       string  `json:"network"`
 		Seccomp       string  `json:"seccomp"`
+		Landlock      int     `json:"landlock"`
 		Rootfs        string  `json:"rootfs"`
 		RootfsDigest  *string `json:"rootfs_digest"`
 		Reference     *string `json:"rootfs_reference"`
@@ -394,6 +395,9 @@ func (r result) checkSandbox() (wrong []error) {
 	wrong = append(wrong, r.checkRootfs()...)
 	if theHost.bin != "" && (s.IDs == "range") != theHost.ranged && r.Analysis.IDs != "self" {
 		wrong = append(wrong, fmt.Errorf("ids %q", s.IDs))
+	}
+	if s.Landlock != 0 && s.Landlock != kernelLandlock() { // 0: also of earlier versions
+		wrong = append(wrong, fmt.Errorf("landlock %d", s.Landlock))
 	}
 	if s.SocketWall != "" && s.SocketWall != "overlay" && s.SocketWall != "scan" {
 		wrong = append(wrong, fmt.Errorf("socket_wall %q", s.SocketWall))

@@ -126,6 +126,9 @@ func (t Table) sandbox(r result.Result) {
 	}
 	text := fmt.Sprintf("rootfs %s, network %s, seccomp %s, uid %d on the host (%s)",
 		screen.Escape(r.Sandbox.Rootfs), screen.Escape(r.Sandbox.Network), screen.Escape(r.Sandbox.Seccomp), r.Sandbox.UIDOnHost, screen.Escape(r.Sandbox.IDs))
+	if r.Sandbox.Landlock > 0 {
+		text += fmt.Sprintf(", Landlock %d", r.Sandbox.Landlock)
+	}
 	if len(r.Sandbox.Groups) > 0 {
 		text += fmt.Sprintf(", with the caller's groups %v", r.Sandbox.Groups)
 	}

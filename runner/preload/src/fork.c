@@ -3,27 +3,30 @@
  * has, with whatever C library, and needs none itself.
  *
  * An order of the supervisor comes with descriptors: the pidfd of a container's init, the analysis' three streams, its note and
- * its gate. A middle process joins the container's namespaces and forks; the child is in the container's PID namespace, and the
- * supervisor's as its parent, since the middle process ends at once. It shares the template's memory, so that memory is copied
- * once and not twice (vfork(2)). The fork is the C library's own, which knows what it must make new in a child.
+ * its gate, and where the kernel has Landlock the rules that this init has made. A middle process joins the container's
+ * namespaces and forks; the child is in the container's PID namespace, and the supervisor's as its parent, since the middle process
+ * ends at once. It shares the template's memory, so that memory is copied once and not twice (vfork(2)). The fork is the C library's own, which knows what it must make new in a child.
  *
  * Nothing here is trusted: the supervisor proves from outside what has become of the child before the analysis begins.
  */
 #include <linux/capability.h>
+#include <linux/close_range.h>
 #include <linux/sched.h>
 
+#include "../../container/initc/src/landlock.h"
 #include "../../container/initc/src/report.h"
-#include "../../container/initc/src/sys.h"
 
-enum { PIDFD, IN, OUT, ERR, NOTE, GATE, FILES };
+enum { PIDFD, IN, OUT, ERR, NOTE, GATE, RULES, FILES };
 
 /* struct order is what comes before the text. */
 struct order {
 	uint32_t uid, gid, umask;
+	int32_t landlock; /* the version; 0 where there are no rules */
 };
 
 struct request {
 	struct order order;
+	int count; /* of fds: FILES, or RULES where there are none */
 	int fds[FILES];
 };
 
@@ -44,10 +47,10 @@ static ssize_t receive(struct request *r, char *text, size_t size)
 		;
 	if (n <= 0)
 		return n;
-	if (n < (ssize_t)sizeof r->order || (message.msg_flags & MSG_TRUNC) ||
-	    rights.header.cmsg_len != offsetof(__typeof__(rights), fds) + sizeof rights.fds)
+	r->count = (int)((rights.header.cmsg_len - offsetof(__typeof__(rights), fds)) / sizeof *rights.fds);
+	if (n < (ssize_t)sizeof r->order || (message.msg_flags & MSG_TRUNC) || (r->count != FILES && r->count != RULES))
 		return -EBADMSG;
-	for (int i = 0; i < FILES; i++)
+	for (int i = 0; i < r->count; i++)
 		r->fds[i] = rights.fds[i];
 	return n - (ssize_t)sizeof r->order;
 }
@@ -75,24 +78,46 @@ static long drop(const struct order *o)
 }
 
 /* place leaves the descriptors of the order in their places, and no others. */
-static long place(const int fds[FILES])
+static long place(const struct request *r)
 {
-	static const int places[FILES] = { REPORT_FD, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, NOTE_FD, GATE_FD };
+	static const int places[FILES] = { REPORT_FD, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, NOTE_FD, GATE_FD, RULES_FD };
 	long err = 0, above[FILES];
 
-	for (int i = IN; i < FILES; i++) /* out of the way of each other */
-		above[i] = fcntl(fds[i], F_DUPFD, GATE_FD + 1);
-	for (int i = IN; i < FILES && err >= 0; i++)
+	for (int i = IN; i < r->count; i++) /* out of the way of each other */
+		above[i] = fcntl(r->fds[i], F_DUPFD, RULES_FD + 1);
+	for (int i = IN; i < r->count && err >= 0; i++)
 		err = dup3((int)above[i], places[i], 0);
 	close(REPORT_FD);
-	CALL(close_range, GATE_FD + 1, ~0U, 0);
+	CALL(close_range, places[r->count - 1] + 1, ~0U, 0);
+	return err;
+}
+
+/*
+ * keep_rules_of binds the child to the rules. The supervisor traces it from the byte on and wants these two calls, one after the
+ * other: with a table of descriptors of its own no other process can exchange the rules.
+ */
+static long keep_rules_of(const struct request *r)
+{
+	char byte;
+	long err;
+
+	if (r->count != FILES)
+		return 0;
+	while ((err = read(GATE_FD, &byte, sizeof byte)) == -EINTR)
+		;
+	if (err != sizeof byte)
+		return -EPIPE;
+	err = CALL(close_range, RULES_FD + 1, ~0U, CLOSE_RANGE_UNSHARE);
+	if (!err)
+		err = landlock_restrict(RULES_FD, r->order.landlock);
+	close(RULES_FD);
 	return err;
 }
 
 /* become makes of the child what an analysis is at its start. */
 static long become(const struct request *r)
 {
-	long err = place(r->fds);
+	long err = place(r);
 
 	setsid();
 	CALL(umask, r->order.umask);
@@ -100,6 +125,8 @@ static long become(const struct request *r)
 		err = drop(&r->order);
 	if (err >= 0)
 		err = CALL(chdir, "/work");
+	if (err >= 0)
+		err = keep_rules_of(r);
 	return err;
 }
 
@@ -137,7 +164,7 @@ __attribute__((visibility("default"))) long scidex_serve(long (*fork)(void), cha
 			long err = become(&r);
 			return err < 0 ? err : n;
 		}
-		for (int i = 0; i < FILES; i++)
+		for (int i = 0; i < r.count; i++)
 			close(r.fds[i]);
 		if (middle > 0)
 			waitpid((pid_t)middle, NULL, __WALL);

@@ -54,7 +54,9 @@ type Message struct {
 	Totals  *outputs.Totals `json:"totals,omitempty"`
 	Clean   *Clean          `json:"clean,omitempty"`
 	At      time.Time       `json:"at,omitzero"`
-	Note    string          `json:"note,omitempty"`
+	// Landlock comes with started: the version that holds the analysis, 0 where the kernel has none.
+	Landlock int    `json:"landlock,omitempty"`
+	Note     string `json:"note,omitempty"`
 	// Walls comes with created.
 	Walls Walls `json:"walls,omitzero"`
 	// Spans are the supervisor's trace since its last message.

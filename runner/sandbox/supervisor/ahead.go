@@ -18,6 +18,7 @@ type early struct {
 	note    *os.File      // what a command says that is started ahead
 	script  *rootmount.Script
 	streams []*os.File    // of an analysis that may be forked
+	rules   *os.File      // of Landlock, for what is forked; nil: the kernel has none
 	waits   chan struct{} // closed when an analysis can be forked into the container
 	ready   chan bool     // whether it may go on as it is; nil before prepare
 	fork    *forks.Fork   // nil: none
@@ -84,7 +85,7 @@ func (a *analysis) readNote() string {
 
 // takeFork forks the analysis into the container, and returns its note.
 func (a *analysis) takeFork() (note string) {
-	defer func() { protocol.Discard(a.early.streams) }()
+	defer func() { protocol.Discard(append(a.early.streams, a.early.rules)) }()
 	select {
 	case <-a.early.waits:
 	case <-a.ended:
@@ -92,7 +93,7 @@ func (a *analysis) takeFork() (note string) {
 	}
 	a.early.fork, note = a.early.origin.Take(forks.Target{
 		Container: a.container, Proc: a.proc.Name(), Process: a.job.Spec.Process, Owner: a.job.Owner,
-		Streams: a.early.streams, Audit: a.audit,
+		Streams: a.early.streams, Audit: a.audit, Rules: a.early.rules, Landlock: a.landlock,
 	})
 	return note
 }
@@ -134,6 +135,6 @@ func (e *early) close() {
 	if e != nil {
 		e.note.Close()
 		e.script.Close()
-		protocol.Discard(e.streams)
+		protocol.Discard(append(e.streams, e.rules))
 	}
 }

@@ -25,6 +25,7 @@ type analysis struct {
 	job      *protocol.Job
 	work     *workdir
 	scratch  *scratch.Dirs
+	landlock int    // the version that holds it; 0: none
 	fixed    bool   // the kernel confirms fixed addresses
 	watched  bool   // the container runs, and watch handles its end
 	early    *early // nil: it starts with its turn
@@ -69,6 +70,7 @@ func (a *analysis) watch(ctx context.Context) {
 	waited := a.launcher.span("watch the container")
 	got, err := a.container.Wait(container.Watch{
 		Audited:  func(notifications *os.File) { a.audit = audit.Start(notifications, a.killNow) },
+		Ruled:    a.ruled,
 		Waits:    func() { close(a.early.waits) },
 		Executed: func() { exit.Started = a.begin(ctx) },
 		Left: func() {
@@ -102,6 +104,14 @@ func (a *analysis) watch(ctx context.Context) {
 	_ = a.launcher.reply(protocol.Message{Type: protocol.MsgExited, Exit: &exit})
 }
 
+// ruled takes what init says of Landlock.
+func (a *analysis) ruled(version int, rules *os.File) {
+	a.landlock = version
+	if a.early != nil {
+		a.early.rules = rules
+	}
+}
+
 // begin starts what watches an analysis, which starts now.
 func (a *analysis) begin(ctx context.Context) (at time.Time) {
 	at = time.Now()
@@ -110,7 +120,7 @@ func (a *analysis) begin(ctx context.Context) (at time.Time) {
 	if a.watchdog == nil {
 		a.watchdog = a.watchBounds(ctx)
 	}
-	a.launcher.tell(protocol.Message{Type: protocol.MsgStarted, At: at})
+	a.launcher.tell(protocol.Message{Type: protocol.MsgStarted, At: at, Landlock: a.landlock})
 	a.early.taken().Begin(a.container)
 	a.timers.Go(a.timeout)
 	a.timers.Go(a.sample)

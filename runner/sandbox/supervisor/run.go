@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/rootmount"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/scratch"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // run is everything that one run has in the supervisor. Its fields are set one after the other by create, which may fail at
@@ -27,6 +28,7 @@ type run struct {
 	work     workdir
 	hold     *os.File // kept open while anything of the run lives
 	area     rootmount.Area
+	reach    spec.Reach
 	analysis *analysis       // nil until there is a container
 	template *forks.Template // in place of the analysis; nil: this is a run
 }
@@ -52,6 +54,7 @@ func (r *run) create(ctx context.Context, job *protocol.Job, files []*os.File) e
 	if i := job.Hold; protocol.Given(files, i) != nil {
 		r.hold, files[i] = files[i], nil
 	}
+	r.reach = spec.ReachOf(job.Spec) // before its mounts are made, and taken out of it
 	walls, err := r.stage(files)
 	if err != nil {
 		return fmt.Errorf("stage the file systems: %w", err)
@@ -127,6 +130,7 @@ func (r *run) contain(streams *streams) error {
 	c, err := container.Create(container.Config{
 		ID: r.job.ID, StateDir: r.area.State(), Spec: r.job.Spec, Filter: r.job.Filter, Audit: r.job.Audit,
 		FixedAddresses: r.job.FixedAddresses,
+		Reach:          r.reach,
 		Terminal:       r.job.Terminal,
 		Ahead:          r.job.Ahead, Note: noted, Forked: r.job.Forked,
 		Stdin: streams.stdin, Stdout: streams.stdout[1], Stderr: streams.stderr[1],

@@ -79,32 +79,13 @@ static int install(const struct sock_filter *steps, size_t n)
 	return (int)fd;
 }
 
-/* report_descriptor reports with a descriptor (unix(7), SCM_RIGHTS), which the kernel holds on its way. */
-static int report_descriptor(uint32_t kind, int fd)
-{
-	struct report r = { kind, 0, now() };
-	struct iovec part = { &r, sizeof r };
-	struct {
-		struct cmsghdr header;
-		int fd;
-	} rights = { { offsetof(__typeof__(rights), fd) + sizeof fd, SOL_SOCKET, SCM_RIGHTS }, fd };
-	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &rights, .msg_controllen = sizeof rights,
-	};
-	ssize_t n;
-
-	while ((n = sendmsg(REPORT_FD, &message, 0)) == -EINTR)
-		;
-	return n < 0 ? (int)n : 0;
-}
-
 static int listen_to(const struct sock_filter *steps, size_t n)
 {
 	int err, fd = install(steps, n);
 
 	if (fd < 0)
 		return fd;
-	err = report_descriptor(AUDITED, fd);
+	err = report_descriptor(AUDITED, 0, fd);
 	if (err)
 		return err;
 	/* The supervisor's is now the only one: when it is gone, the kernel answers ENOSYS. */

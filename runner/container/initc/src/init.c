@@ -4,12 +4,16 @@
  * and has no handler for, pid_namespaces(7)), reaps whatever is orphaned, passes signals of the
  * supervisor on, and reports what became of execve(2) and of the child (report.h).
  *
- *   scidex-init [--audit] [--trace] [--ahead=NAME=VALUE]... [--forked] [--data=BYTES] [--nofile=COUNT] [--nproc=COUNT] -- COMMAND [ARG...]
+ *   scidex-init [--audit] [--trace] [--ahead=NAME=VALUE]... [--forked] [--data=BYTES] [--nofile=COUNT] [--nproc=COUNT]
+ *               [--read=PATH]... [--write=PATH]... [--use=PATH]... -- COMMAND [ARG...]
  *   scidex-init --template [--audit] --ahead=NAME=VALUE... -- COMMAND [ARG...]
  *
  * --data, --nofile and --nproc are rlimits of the analysis (getrlimit(2)). They are set here and not by libcontainer,
  * whose own init would run under them too and needs more than an analysis may have. With --audit the
  * supervisor is asked before certain calls (audit.c). With --trace it reports how far it is before the analysis begins.
+ *
+ * --read, --write and --use say below which paths the analysis may read, write, and use devices: by Landlock it reaches nothing else
+ * (landlock.c). Where the kernel has none, the walls of the container stand alone; RULED says which it is.
  *
  * With --ahead it starts a Python interpreter before the analysis may begin, with these variables besides, by which it imports
  * modules and waits (runner/preload). The supervisor answers with a byte when the analysis may begin: PASS lets the
@@ -141,6 +145,8 @@ struct options {
 	struct bound data, nofile, nproc;
 	int audit, terminal, trace, forked, template;
 	char *ahead[MOST_AHEAD]; /* NULL where there are fewer */
+	struct reach reach;
+	struct rules rules; /* of reach */
 };
 
 /* read_bound returns 0 where text is no decimal number of 64 bits. */
@@ -155,6 +161,21 @@ static int read_bound(const char *text, struct bound *b)
 	b->given = 1;
 	b->value = n;
 	return digit > text && !*digit;
+}
+
+/* read_place returns 0 where an option is none, or one too many. */
+static int read_place(const char *option, struct reach *r)
+{
+	static const char *const names[] = { [READ] = "--read=", [WRITE] = "--write=", [USE] = "--use=" };
+
+	for (enum may may = READ; may <= USE; may++) {
+		const char *path = after(option, names[may]);
+		if (path && *path == '/' && r->count < MOST_PLACES) {
+			r->places[r->count++] = (struct place){ may, path };
+			return 1;
+		}
+	}
+	return 0;
 }
 
 /* read_options reads argv up to "--" and returns the index of the command, or 0. */
@@ -187,7 +208,7 @@ static int read_options(int argc, char **argv, struct options *o)
 			o->forked = 1;
 		} else if (!strcmp(argv[i], "--template")) {
 			o->template = 1;
-		} else {
+		} else if (!read_place(argv[i], &o->reach)) {
 			return 0;
 		}
 	return i + 1 < argc ? i + 1 : 0;
@@ -211,7 +232,17 @@ static void keep(int gate)
 		dup3(gate, GATE_FD, 0);
 }
 
-/* child becomes the analysis: its limits, default signals, a session of its own, descriptors 0 to 2. gate is -1 but ahead. */
+/* restricted binds the child to the rules. */
+static int restricted(const struct rules *rules)
+{
+	int err = -keep_rules(rules);
+
+	if (err)
+		report(UNRULED, err);
+	return err;
+}
+
+/* child becomes the analysis: its rules, limits, default signals, a session of its own, descriptors 0 to 2. gate is -1 but ahead. */
 static void child(int failed, const struct options *o, int gate, char **argv, char **envp)
 {
 	int sig, err;
@@ -220,10 +251,12 @@ static void child(int failed, const struct options *o, int gate, char **argv, ch
 		sigdefault(sig);
 	sigsetmask(NO_SIGNALS);
 	setsid();
+	err = restricted(&o->rules);
 	close(REPORT_FD);
 	if (gate >= 0)
 		keep(gate);
-	err = o->terminal ? (int)-ioctl(STDIN_FILENO, TIOCSCTTY, 0) : 0;
+	if (!err && o->terminal)
+		err = (int)-ioctl(STDIN_FILENO, TIOCSCTTY, 0);
 	if (!err)
 		err = limit(RLIMIT_DATA, &o->data);
 	if (!err)
@@ -396,10 +429,25 @@ static int finish(int status)
 	return 0;
 }
 
+/* rule makes the rules and reports them. It returns 0 where they are not to be had. */
+static int rule(struct options *o)
+{
+	int err = make_rules(&o->reach, &o->rules);
+
+	if (err) {
+		report(UNRULED, -err);
+		return 0;
+	}
+	if (o->forked && o->rules.fd >= 0)
+		return !report_descriptor(RULED, o->rules.version, o->rules.fd);
+	report(RULED, o->rules.version);
+	return 1;
+}
+
 int main(int argc, char **argv, char **envp)
 {
 	int failed, status = 0, command, err;
-	struct options o = { 0 };
+	struct options o = { .rules = { .fd = -1 } };
 	siginfo_t info;
 	long analysis;
 
@@ -428,6 +476,8 @@ int main(int argc, char **argv, char **envp)
 		report(UNHEARD, -err);
 		return 125;
 	}
+	if (o.reach.count && !rule(&o))
+		return 125;
 	if (o.forked)
 		analysis = start_forked(&failed, &o, argv + command, envp);
 	else if (o.ahead[0])

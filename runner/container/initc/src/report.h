@@ -6,6 +6,7 @@
 #ifndef REPORT_H
 #define REPORT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum { REPORT_FD = 3 };
@@ -15,6 +16,9 @@ enum { NOTE_FD = 4, GATE_FD = 5 };
 
 /* Only of a template: where the supervisor orders forks. In the forked process the gate takes its place. */
 enum { CONTROL_FD = 5 };
+
+/* Only of a forked process, until it has restricted itself: the rules that the init of its container has made. */
+enum { RULES_FD = 6 };
 
 /* When what was started ahead may begin. */
 enum answer { PASS = 1, ANEW = 2 };
@@ -32,6 +36,8 @@ enum report_kind {
 	FILTERED = 10,
 	WAITS = 12,   /* value: 0; an analysis can be forked into the container */
 	LEFT = 11,    /* value: 0; processes are left, and stopped: the supervisor looks at them, and answers with a byte */
+	RULED = 13,   /* value: the version of Landlock, 0 where the kernel has none; with --forked with the descriptor of the rules */
+	UNRULED = 14, /* value: errno; the kernel has Landlock and does not take the rules, and nothing is run */
 };
 
 struct report {
@@ -45,6 +51,9 @@ int64_t now(void);
 
 void report(uint32_t kind, int32_t value);
 
+/* report_descriptor reports with a descriptor (unix(7), SCM_RIGHTS), which the kernel holds on its way. It returns 0 or -errno. */
+int report_descriptor(uint32_t kind, int32_t value, int fd);
+
 /* heard waits for a byte of the supervisor and returns it; 0 where that is gone. */
 int heard(void);
 
@@ -57,6 +66,30 @@ int done(int *status);
 /* load_filter gives this process and its children the filter of system calls, for good. It returns 0 or
  * -errno. */
 int load_filter(void);
+
+/* What an analysis may do below the places that it sees. */
+enum may { READ, WRITE, USE };
+
+enum { MOST_PLACES = 16 };
+
+struct reach {
+	size_t count; /* 0: nothing is ruled */
+	struct place {
+		enum may may;
+		const char *path;
+	} places[MOST_PLACES];
+};
+
+struct rules {
+	int fd; /* -1: none */
+	int version;
+};
+
+/* make_rules makes the rules of Landlock by which nothing is reached but the places, as far as the kernel has it. It returns 0 or -errno. */
+int make_rules(const struct reach *r, struct rules *rules);
+
+/* keep_rules binds this process and its children to the rules, for good. It returns 0 or -errno. */
+int keep_rules(const struct rules *rules);
 
 /* become_template drops all privileges and loads the filters, as whose heirs analyses are forked. It returns 0 or -errno. */
 int become_template(int audited);

@@ -115,6 +115,9 @@ func (t *Template) obey(o *order) (_ *Fork, err error) {
 	if err == nil {
 		err = proof.Child(pid, o.init) // else it is not ours to reap
 	}
+	if err == nil {
+		err = o.restrict(pid) // before reap, which would take its stops for its end
+	}
 	if err != nil {
 		leave()
 		return nil, err

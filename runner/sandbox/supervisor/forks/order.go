@@ -29,6 +29,8 @@ type Target struct {
 	Owner     int                  // the analysis' id in this user namespace
 	Streams   []*os.File           // standard input, output and error
 	Audit     *audit.Watch         // nil: none
+	Rules     *os.File             // of Landlock, made by init; nil: the kernel has none
+	Landlock  int                  // its version
 }
 
 // order is what a template is told to fork: runner/preload/src/fork.c.
@@ -90,6 +92,18 @@ func (o *order) prove(pid, template int, known map[string]bool) error {
 	})
 }
 
+// restrict lets a process restrict itself by the rules, and proves it.
+func (o *order) restrict(pid int) error {
+	if o.Rules == nil {
+		return nil
+	}
+	begin := func() error {
+		_, err := o.gate[1].Write([]byte{1})
+		return err
+	}
+	return proof.Restricted(pid, o.Rules, begin, time.Now().Add(longestFork))
+}
+
 // limit gives a process the limits that the container's init has, and its own.
 func (o *order) limit(pid int) error { return proof.Limit(pid, o.init, o.Process.Rlimits) }
 
@@ -99,7 +113,11 @@ func (o *order) send(control int) error {
 	head := binary.NativeEndian.AppendUint32(nil, user.UID)
 	head = binary.NativeEndian.AppendUint32(head, user.GID)
 	head = binary.NativeEndian.AppendUint32(head, *user.Umask)
+	head = binary.NativeEndian.AppendUint32(head, uint32(o.Landlock))
 	files := []*os.File{o.pidfd, o.Streams[0], o.Streams[1], o.Streams[2], o.note[1], o.gate[0]}
+	if o.Rules != nil {
+		files = append(files, o.Rules)
+	}
 	fds := make([]int, len(files))
 	for i, f := range files {
 		fds[i] = int(f.Fd())

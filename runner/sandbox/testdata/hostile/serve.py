@@ -13,13 +13,14 @@ import sys
 import time
 
 python = ctypes.PyDLL(None, use_errno=True)  # keeps the lock of the interpreter, as a fork must
-IN_ORDER, CONTROL, NOTE, GATE = (0x7E020000, 5, 4, 5)
+IN_ORDER, CONTROL, NOTE, GATE, RULES = (0x7E020000, 5, 4, 5, 6)
 CLONE_VM, CLONE_FS, CLONE_FILES, CLONE_PARENT = 0x100, 0x200, 0x400, 0x8000
 X86 = platform.machine() == "x86_64"
 NUMBERS = {
     "clone": (56, 220), "kcmp": (312, 272), "seccomp": (317, 277), "pivot_root": (155, 41), "setns": (308, 268), "capset": (126, 91),
     "ioprio_set": (251, 30), "process_vm_readv": (310, 270), "perf_event_open": (298, 241), "bpf": (321, 280), "keyctl": (250, 219),
     "pidfd_open": (434, 434), "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424), "io_uring_setup": (425, 425), "open_tree": (428, 428),
+    "close_range": (436, 436), "landlock_create_ruleset": (444, 444), "landlock_add_rule": (445, 445), "landlock_restrict_self": (446, 446),
 }
 
 
@@ -49,11 +50,11 @@ def say(*words):
 class Order:
     def __init__(self, data, fds):
         self.uid, self.gid, self.umask = struct.unpack("III", data[:12])
-        self.text, self.fds, self.pidfd = data[12:], fds, fds[0]
+        self.text, self.fds, self.pidfd = data[16:], fds, fds[0]
 
 
 def receive():
-    data, rights, _, _ = control.recvmsg(1 << 18, socket.CMSG_SPACE(24))
+    data, rights, _, _ = control.recvmsg(1 << 18, socket.CMSG_SPACE(28))
     if not data:
         os._exit(0)
     return Order(data, list(array.array("i", rights[0][2])))
@@ -95,10 +96,10 @@ def answer(order, child):
 def place(order):
     high = [os.dup(fd) for fd in order.fds[1:]]
     high = [fd if fd > 20 else os.dup2(fd, 30 + i) for i, fd in enumerate(high)]
-    for fd, place in zip(high, (0, 1, 2, NOTE, GATE)):
+    for fd, place in zip(high, (0, 1, 2, NOTE, GATE, RULES)):
         os.dup2(fd, place)
     os.close(3)
-    os.closerange(6, 1024)
+    os.closerange(len(order.fds), 1024)
 
 
 def session():
@@ -136,6 +137,22 @@ def umask(order):
     os.umask(order.umask)
 
 
+def own_descriptors():
+    call("close_range", RULES + 1, 0xFFFFFFFF, 2)
+
+
+def restrict():
+    own_descriptors()
+    call("landlock_restrict_self", RULES, 0)
+
+
+def keep_rules(order, read=os.read):
+    if len(order.fds) > RULES:  # the kernel has Landlock
+        read(GATE, 1)
+        restrict()
+        os.close(RULES)
+
+
 def become(order):
     forked(order)
     place(order)
@@ -147,6 +164,7 @@ def become(order):
     capabilities()
     dumpable()
     directory()
+    keep_rules(order)
     dropped(order)
 
 
