@@ -160,6 +160,7 @@ func TestDoctorByDefault(t *testing.T) {
 	} {
 		r.expect(t, code, "ok")
 	}
+	r.expect(t, "landlock", "ok", fmt.Sprintf("version %d", max(kernelLandlock(), 2)))
 	if theHost.ranged {
 		r.expect(t, "idmap.subids", "ok", "user ids ")
 	} else {

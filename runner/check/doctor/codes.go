@@ -26,6 +26,7 @@ const (
 	CodeUserNSOff   = "sysctl.unprivileged_userns_clone"
 	CodeAppArmor    = "apparmor.userns"
 	CodeContainer   = "container"
+	CodeLandlock    = "landlock"
 	CodeParentGroup = "cgroup.place"
 	CodeRoot        = "disk.root"
 	CodeTmp         = "disk.tmp"

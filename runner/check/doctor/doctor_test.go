@@ -97,6 +97,11 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+func TestJudgeLandlock(t *testing.T) {
+	check(t, judgeLandlock(7), OK, "version 7")
+	check(t, judgeLandlock(0), OK, "no Landlock of version 2")
+}
+
 // made is a host of files, with one variable in its environment.
 func made(t *testing.T, files map[string]string, env string, admin, failed bool) host {
 	t.Helper()

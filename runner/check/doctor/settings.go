@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/runner/host/landlock"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 )
 
@@ -38,6 +39,7 @@ func (e *examination) checkSettings(context.Context) {
 	e.add(h.unprivileged())
 	e.add(h.appArmor())
 	e.add(h.container())
+	e.add(judgeLandlock(landlock.Version()))
 }
 
 func (h host) text(name string) string {
@@ -78,6 +80,20 @@ func (h host) blamed(f Finding, remedy remedies.Remedy, means string) Finding {
 }
 
 const meansNothing = "it holds no run up"
+
+// judgeLandlock says which version holds analyses. None is no failure.
+func judgeLandlock(version int) Finding {
+	if version == 0 {
+		return Finding{
+			Code: CodeLandlock, Status: OK, Seen: fmt.Sprintf("the kernel has no Landlock of version %d or later (Linux 5.19 has, unless its option lsm= leaves it out)", landlock.Oldest),
+			Means: "runs have the walls of their namespaces, mounts and filter, and no second one around files",
+		}
+	}
+	return Finding{
+		Code: CodeLandlock, Status: OK, Seen: fmt.Sprintf("version %d", version),
+		Means: "what runs reach of file systems is bounded a second time, by the kernel's rules for files",
+	}
+}
 
 // spareProcesses is what launcher and supervisor need in addition to an analysis.
 const spareProcesses = 64
