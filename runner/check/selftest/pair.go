@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/report"
@@ -48,8 +49,8 @@ func (p *pair) launch(ctx context.Context, secret string) (err error) {
 	if len(others) <= len(started) {
 		p.record.Note("not all supervisors were found in /proc, so no signal to them was tried")
 	}
-	groups := func() []int { return p.canaries[0].Result.Sandbox.Groups } // known when the canary has ended
-	p.trials = append(p.trials, trials.Posture(p.view, p.host.Root, secret, others, groups)...)
+	sandbox := func() result.Sandbox { return p.canaries[0].Result.Sandbox } // known when the canary has ended
+	p.trials = append(p.trials, trials.Posture(p.view, p.host.Root, secret, others, sandbox)...)
 	for i, role := range roles {
 		p.marks[i] = canary.NewMarks(p.id + "-" + role)
 	}

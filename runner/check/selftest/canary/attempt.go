@@ -45,6 +45,7 @@ var performers = map[string]func(Attempt) Outcome{
 	"change file":      func(a Attempt) Outcome { return changeFile(a.At) },
 	"create below":     func(a Attempt) Outcome { return createBelow(a.At, strings.Split(a.With, "\n")) },
 	"connect below":    func(a Attempt) Outcome { return connectBelow(a.At, strings.Split(a.With, "\n")) },
+	"signal init":      func(Attempt) Outcome { return Outcome{Got: map[string]string{"init": errorName(unix.Kill(1, 0))}} },
 	"signal":           func(a Attempt) Outcome { return Outcome{Got: map[string]string{"kill": signalTo(a.At)}} },
 	"environment":      func(a Attempt) Outcome { return environment(a.At) },
 	"kernel file":      func(a Attempt) Outcome { return kernelFile(a.At) },

@@ -191,6 +191,27 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+func TestLandlock(t *testing.T) {
+	for _, c := range []struct {
+		held, had int
+		init      string
+		want      Result
+	}{
+		{7, 7, "EPERM", Pass},
+		{7, 7, canary.OK, Fail},
+		{7, 7, "", Fail},
+		{0, 7, "EPERM", Fail},
+		{2, 2, canary.OK, Pass},
+		{0, 0, canary.OK, Pass},
+		{2, 0, canary.OK, Fail},
+	} {
+		result, detail := Landlock(func() int { return c.held }, c.had)(canary.Outcome{Got: map[string]string{"init": c.init}})
+		if result != c.want {
+			t.Errorf("%+v: %s (%s)", c, result, detail)
+		}
+	}
+}
+
 // loadHeldBy is a run that ended for the reason, with the outcomes, and whose limits one word held.
 func loadHeldBy(by string, reason result.Reason, outcomes ...canary.Outcome) Load {
 	s := Load{Asked: spec.Analysis{Memory: 64 * spec.MiB, Pids: 40, CPUs: 0.2, LogSize: spec.KiB, WorkSize: 16 * spec.MiB, WorkFiles: 100, Timeout: 2e9, Grace: 1e8}, Outcomes: outcomes}

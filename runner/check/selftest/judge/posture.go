@@ -104,6 +104,24 @@ func Status(kept func() []int) Func {
 	}
 }
 
+// Landlock wants the version that the kernel has in the result of the run, and init out of reach of signals by one that scopes them.
+func Landlock(held func() int, had int) Func {
+	return func(o canary.Outcome) (Result, string) {
+		switch version := held(); {
+		case version != had:
+			return Fail, fmt.Sprintf("the run was held by version %d, and the kernel has %d", version, had)
+		case had == 0:
+			return Pass, "the kernel has none of use"
+		case had >= scopesSignals && o.Got["init"] != "EPERM":
+			return Fail, fmt.Sprintf("version %d was to hold it, and a signal to its init gave %q", had, o.Got["init"])
+		}
+		return Pass, fmt.Sprintf("version %d", had)
+	}
+}
+
+// scopesSignals is the version of Landlock from which on signals are scoped.
+const scopesSignals = 6
+
 // supplementary drops from groups the group of the process.
 func supplementary(groups, gids string) string {
 	own, _, _ := strings.Cut(gids, " ")

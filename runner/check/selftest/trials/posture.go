@@ -6,9 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/view"
+	"github.com/scidex-ai/scidex-oci/runner/host/landlock"
 )
 
 // Writes try to change the inputs and the root filesystem.
@@ -58,11 +60,14 @@ func unchanged(in view.Input, check string, attempt canary.Attempt, steps ...str
 }
 
 // Posture are about the privileges of a canary, and what it sees of the launcher's root, secret and processes.
-func Posture(v view.View, root, secret string, pids []int, keptGroups func() []int) (all []Trial) {
+func Posture(v view.View, root, secret string, pids []int, sandbox func() result.Sandbox) (all []Trial) {
+	keptGroups := func() []int { return sandbox().Groups }
+	held := func() int { return sandbox().Landlock }
 	all = append(all,
 		Fact("descriptors", "0 to 2", canary.Attempt{Do: "descriptors"}, judge.Descriptors),
 		Fact("environment", "variables", canary.Attempt{Do: "environment", At: secret}, judge.Environment(v.Variables)),
 		Fact("privileges", "status", canary.Attempt{Do: "status"}, judge.Status(keptGroups)),
+		Fact("privileges", "Landlock", canary.Attempt{Do: "signal init"}, judge.Landlock(held, landlock.Version())),
 		Fact("privileges", "system calls", canary.Attempt{Do: "privileges"}, judge.SystemCalls),
 		Fact("privileges", "address families", canary.Attempt{Do: "families"}, judge.Families),
 		Fact("privileges", "user namespaces", canary.Attempt{Do: "kernel file", At: "/proc/sys/user/max_user_namespaces"}, judge.UserNamespaces),
