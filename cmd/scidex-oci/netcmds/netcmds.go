@@ -20,6 +20,6 @@ import (
 func New(p *command.Program) []*cli.Command {
 	unpack.Register(decoders.Decode)
 	return []*cli.Command{
-		mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), tablecmd.New(p), reportcmd.New(p), uicmd.New(p), imagecmd.New(p), newDecompress(p), newExportSpans(p), newProxy(p),
+		mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), tablecmd.New(p), reportcmd.New(p), uicmd.New(p), imagecmd.New(p), newDecompress(p), newExportSpans(p), newProxy(p), newSign(p),
 	}
 }
