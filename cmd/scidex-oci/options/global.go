@@ -69,7 +69,7 @@ func (g *Global) layers(env Lookup, flags []*Flag) (layers, error) {
 		return layers{fromFlags(flags, "/")}, fmt.Errorf("working directory: %w; change to one that exists", err)
 	}
 	g.Dir = dir
-	above := layers{fromFlags(flags, dir), fromEnvironment(flags, env, dir)}
+	above := layers{fromFlags(flags, dir), fromEnvironment(append(g.SignFlags(), flags...), env, dir)} // gc signs what it recovers
 	g.file, err = fromConfig(above.text("config").Path(""), configPlaces(env), configKeys())
 	return append(above, g.file), err // above is valid even without the file
 }
