@@ -30,7 +30,7 @@ func New(p *command.Program) *cli.Command {
 file or directory is taken for one; ID@ATTEMPT always names a run. Each signature in the statement must be of one of the keys,
 and the result and all outputs as they were signed, with none missing and none besides.
 
-That is so is said by whoever has the key: root of that host can sign anything. See docs/statement.md.
+It proves that somebody with the key has said so, and not that it is true: root of that host can sign anything. See docs/statement.md.
 
 Exit codes: 0 verified, 1 not, with a line for each problem, 125 where it could not be tried.`,
 		Flags:  o.flags(),
