@@ -50,8 +50,8 @@ func checkKey(ctx context.Context, key signing.Key) error {
 
 // checkKeyFile refuses a key among the host's programs, which runs see.
 func checkKeyFile(path string) error {
-	real, err := filepath.EvalSymlinks(path)
-	if path != "" && err == nil && (rootfs.HostShows(path) || rootfs.HostShows(real)) {
+	resolved, err := filepath.EvalSymlinks(path)
+	if path != "" && err == nil && (rootfs.HostShows(path) || rootfs.HostShows(resolved)) {
 		return fmt.Errorf("%q is among the programs of the host, which analyses see; keep the key elsewhere, as in /etc/scidex-oci", path)
 	}
 	return nil

@@ -144,7 +144,7 @@ func TestSigned(t *testing.T) {
 	for _, name := range []string{"scidex-statement.jsonl", "scidex-result.json"} {
 		mine := readFile(t, filepath.Join(export, name))
 		writeFile(t, filepath.Join(export, name), readFile(t, filepath.Join(theirs, name)), 0o644)
-		h.expectNotVerified(export, key, name)
+		h.expectNotVerified(export, key, "scidex-result.json: changed")
 		writeFile(t, filepath.Join(export, name), mine, 0o644)
 	}
 }
