@@ -3,9 +3,12 @@ package runner
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"path/filepath"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
+	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/digest"
 	"github.com/scidex-ai/scidex-oci/runner/execute"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
@@ -14,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/signing"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -30,7 +34,27 @@ type run struct {
 
 // begin checks a request and writes its intent into the catalog.
 func begin(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (*run, error) {
+	if err := checkKey(ctx, host.Sign); err != nil {
+		return nil, &request.Error{Err: fmt.Errorf("no statement could be signed, so nothing is run: %w", err)}
+	}
 	return beginIn(ctx, host, host.Catalog, req, launched)
+}
+
+// checkKey returns why nothing could be signed that is to be.
+func checkKey(ctx context.Context, key signing.Key) error {
+	if !key.Given() {
+		return nil
+	}
+	return cmp.Or(checkKeyFile(key.File), key.Check(ctx))
+}
+
+// checkKeyFile refuses a key among the host's programs, which runs see.
+func checkKeyFile(path string) error {
+	resolved, err := filepath.EvalSymlinks(path)
+	if path != "" && err == nil && (rootfs.HostShows(path) || rootfs.HostShows(resolved)) {
+		return fmt.Errorf("%q is among the programs of the host, which analyses see; keep the key elsewhere, as in /etc/scidex-oci", path)
+	}
+	return nil
 }
 
 // beginIn is begin with another ledger for the intent.

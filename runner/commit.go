@@ -23,7 +23,11 @@ func (r *run) commit(ctx context.Context, end commit.End) (commit.Final, error) 
 		report.Warnings = append(report.Warnings, plan.LimitWarnings(report.Enforced)...)
 	}
 	report.Warnings = append(report.Warnings, r.task.Observer.Warnings()...)
-	final, err := commit.Judge(r.now(end), time.Now())
+	now := time.Now()
+	final, err := commit.Judge(r.now(end), now)
+	if err == nil && r.host.Sign.Given() {
+		final, err = r.sign(ctx, end, final, now)
+	}
 	r.space.WaitNoted()
 	if err != nil {
 		return final, err
@@ -32,6 +36,19 @@ func (r *run) commit(ctx context.Context, end commit.End) (commit.Final, error) 
 	return final, r.task.Suspender.Steady(func() error {
 		return stores.Run(ctx, final.Row, end.Harvest.Entries, r.task.Request.Stop)
 	})
+}
+
+// sign adds the signed statement. A run that failed before it had a place for files gets one.
+func (r *run) sign(ctx context.Context, end commit.End, final commit.Final, now time.Time) (commit.Final, error) {
+	defer r.span("sign the statement")()
+	var err error
+	if r.space.Ingest == nil {
+		r.space.Ingest, err = r.host.Blobs.NewIngest(r.space.Run.ID)
+	}
+	if err != nil {
+		return commit.Unsigned(r.now(end), final, err, now)
+	}
+	return commit.Sign(ctx, commit.Signing{Key: r.host.Sign, Into: r.space.Ingest}, r.now(end), final, now)
 }
 
 // now is an end with what the workspace is at this moment.

@@ -125,8 +125,10 @@ func (d *description) action() entity {
 	for _, f := range run.Logs {
 		a.Result = append(a.Result, d.addFile(logsDir, f, "File"))
 	}
-	if run.Result != nil {
-		d.addFile("", *run.Result, "File")
+	for _, f := range []*File{run.Result, run.Statement} {
+		if f != nil {
+			d.addFile("", *f, "File")
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(run.Environment)) {
 		value := run.Environment[name]

@@ -38,6 +38,20 @@ func safePath(dir string, original []byte) (path string, changed bool) {
 	return dir + renamed + "/" + hex.EncodeToString(sum[:16]) + "-" + last, true
 }
 
+// OutputPath is where a crate has an output.
+func OutputPath(name []byte) string { return pathIn(outputsDir, name) }
+
+// LogPath is that of a stream's file.
+func LogPath(name string) string { return pathIn(logsDir, []byte(name)) }
+
+// ScriptPath is that of the script.
+func ScriptPath(name string) string { return pathIn(scriptDir, []byte(name)) }
+
+func pathIn(dir string, name []byte) string {
+	path, _ := safePath(dir, name)
+	return path
+}
+
 // safeComponent replaces unsafe characters by underscores.
 func safeComponent(part string) string {
 	safe := strings.Map(func(r rune) rune {

@@ -31,6 +31,8 @@ type Run struct {
 	Outputs []File // the results
 	Logs    []File // likewise; their paths are ours
 	Result  *File  // the result as JSON; its path is ours
+	// Statement is signed, and about the other files; nil if there is none.
+	Statement *File
 
 	Agent   *Agent
 	License string // a URI; empty if unknown

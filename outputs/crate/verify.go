@@ -43,38 +43,46 @@ type Check struct {
 // archive cannot make it read endlessly. The metadata itself is not signed: changes to both it and the files are not
 // detected.
 func Verify(ctx context.Context, path string) (Check, error) {
+	c, err := Open(path)
+	if err != nil {
+		return Check{}, err
+	}
+	defer c.Close() //nolint:errcheck // it was only read
+	check, err := c.Verify(ctx)
+	if err != nil {
+		return check, fmt.Errorf("verify %q: %w", path, err)
+	}
+	return check, nil
+}
+
+// Open opens a directory or a zip archive to be verified, a crate or not. Close it.
+func Open(path string) (*Contents, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return Check{}, fmt.Errorf("verify: %w", err)
+		return nil, fmt.Errorf("verify: %w", err)
 	}
 	open := openZip
 	switch {
 	case info.IsDir():
 		open = openDir
 	case !info.Mode().IsRegular(): // opening a FIFO would wait for a writer
-		return Check{}, fmt.Errorf("verify %q: it is neither a directory nor a regular file", path)
+		return nil, fmt.Errorf("verify %q: it is neither a directory nor a regular file", path)
 	}
 	c, err := open(path)
 	if err != nil {
-		return Check{}, fmt.Errorf("verify %q: %w", path, err)
+		return nil, fmt.Errorf("verify %q: %w", path, err)
 	}
-	defer func() { _ = c.close() }() // it was only read
-	check, err := c.verify(ctx)
-	if err != nil {
-		return check, fmt.Errorf("verify %q: %w", path, err)
-	}
-	slices.SortStableFunc(check.Problems, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
-	return check, nil
+	return c, nil
 }
 
-// contents are the files of a crate.
-type contents struct {
+// Contents are the files of a directory or an archive.
+type Contents struct {
 	open  map[string]func() (io.ReadCloser, error)
 	odd   []Problem // entries that are no files, or duplicates
 	close func() error
 }
 
-func openZip(path string) (*contents, error) {
+func openZip(path string) (*Contents, error) {
 	archive, err := zip.OpenReader(path)
 	if errors.Is(err, zip.ErrInsecurePath) {
 		err = nil // such a name is only compared
@@ -82,7 +90,7 @@ func openZip(path string) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &contents{open: map[string]func() (io.ReadCloser, error){}, close: archive.Close}
+	c := &Contents{open: map[string]func() (io.ReadCloser, error){}, close: archive.Close}
 	for _, file := range archive.File {
 		switch {
 		case file.Mode().IsDir():
@@ -97,12 +105,12 @@ func openZip(path string) (*contents, error) {
 	return c, nil
 }
 
-func openDir(dir string) (*contents, error) {
+func openDir(dir string) (*Contents, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	c := &contents{open: map[string]func() (io.ReadCloser, error){}, close: root.Close}
+	c := &Contents{open: map[string]func() (io.ReadCloser, error){}, close: root.Close}
 	err = filepath.WalkDir(dir+"/.", func(path string, entry fs.DirEntry, err error) error { // also if dir is a symlink
 		name, _ := filepath.Rel(dir, path) // both have the same prefix
 		switch {
@@ -124,8 +132,62 @@ func openDir(dir string) (*contents, error) {
 	return c, nil
 }
 
-func (c *contents) verify(ctx context.Context) (Check, error) {
-	check := Check{Problems: c.odd}
+// Close closes what Open has opened.
+func (c *Contents) Close() error { return c.close() }
+
+// Odd are the entries that are no regular files, or there more than once.
+func (c *Contents) Odd() []Problem { return c.odd }
+
+// Names are those of the files, sorted.
+func (c *Contents) Names() []string { return slices.Sorted(maps.Keys(c.open)) }
+
+// Has reports whether there is a file of that name.
+func (c *Contents) Has(name string) bool { return c.open[name] != nil }
+
+// Read reads a file of at most so many bytes.
+func (c *Contents) Read(name string, most int64) ([]byte, error) {
+	file, err := c.open[name]()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("it has more than %d bytes", most)
+	}
+	return data, err
+}
+
+// Compare returns how a file differs from its size and digest, empty if it does not. It reads one byte more than the size.
+func (c *Contents) Compare(name string, size int64, digest string) string {
+	return named{size: size, sha256: digest}.compare(c.open[name])
+}
+
+// CompareDigest is Compare where the size is not known. It reads all of the file.
+func (c *Contents) CompareDigest(name, digest string) string {
+	open := c.open[name]
+	if open == nil {
+		return "missing"
+	}
+	file, err := open()
+	if err != nil {
+		return "unreadable: " + err.Error()
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "unreadable: " + err.Error()
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != digest {
+		return "changed: its digest is another"
+	}
+	return ""
+}
+
+// Verify is the function, for opened contents.
+func (c *Contents) Verify(ctx context.Context) (Check, error) {
+	check := Check{Problems: slices.Clone(c.odd)}
+	left := maps.Clone(c.open)
 	all, err := c.named()
 	if err != nil {
 		return check, err
@@ -135,8 +197,8 @@ func (c *contents) verify(ctx context.Context) (Check, error) {
 			return check, err
 		}
 		n := all[path]
-		open := c.open[path]
-		delete(c.open, path)
+		open := left[path]
+		delete(left, path)
 		if what := n.compare(open); what != "" {
 			check.Problems = append(check.Problems, Problem{path, what})
 			continue
@@ -144,16 +206,17 @@ func (c *contents) verify(ctx context.Context) (Check, error) {
 		check.Files++
 		check.Bytes += n.size
 	}
-	for path := range c.open {
+	for path := range left {
 		if path != MetadataFile {
 			check.Problems = append(check.Problems, Problem{path, "not named in the metadata"})
 		}
 	}
+	slices.SortStableFunc(check.Problems, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
 	return check, nil
 }
 
 // named reads the files in the metadata, one entity at a time: an archive of a few kilobytes may hold millions.
-func (c *contents) named() (map[string]named, error) {
+func (c *Contents) named() (map[string]named, error) {
 	open := c.open[MetadataFile]
 	if open == nil {
 		return nil, fmt.Errorf("it has no %s: this is no RO-Crate", MetadataFile)

@@ -76,6 +76,8 @@ type Report struct {
 	Inputs []Input `json:"inputs,omitempty"`
 	// Requests are what it asked of hosts; nil if it could ask none.
 	Requests *Requests `json:"requests,omitempty"`
+	// Statement is the signed statement of the run; nil if there is none.
+	Statement *Statement `json:"statement,omitempty"`
 	// PostProcess is nil if no hook was due.
 	PostProcess *PostProcess `json:"post_process"`
 	// Kept is the directory of a run with a kept working directory.

@@ -218,6 +218,15 @@ class Stdin:
 
 
 @dataclass(frozen=True)
+class Statement:
+    """The signed statement of a run, by the digests of its blobs."""
+
+    sha256: str = ""
+    result_sha256: str = ""  # of the result as it was signed
+    key_id: str = ""
+
+
+@dataclass(frozen=True)
 class Start:
     """How a script started that could have been prepared while it waited for its turn in a batch."""
 
@@ -343,6 +352,7 @@ class Result:
     inputs: List[Input] = _list(Input)
     action_id: Optional[str] = None
     requests: Optional[Requests] = field(default=None, metadata={"one": Requests})
+    statement: Optional[Statement] = field(default=None, metadata={"one": Statement})
     post_process: Optional[PostProcess] = field(default=None, metadata={"one": PostProcess})
     kept: Optional[str] = None  # the working directory, where it was kept
     warnings: List[str] = field(default_factory=list[str])

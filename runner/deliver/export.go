@@ -11,18 +11,20 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-// resultFile is the name of the result among exported outputs.
-const resultFile = "scidex-result.json"
-
-// Export writes the outputs of a run and scidex-result.json into dir as the caller's files; an output with this name, or
-// below it, is left out and stays in the blob store. It refuses a directory that is not empty unless overwrite. Every blob
-// is verified while it is read.
+// Export writes the outputs of a run and its result into dir as the caller's files, and its statement, if any; an output with
+// the name of one of these, or below it, is left out and stays in the blob store. It refuses a directory that is not empty
+// unless overwrite. Every blob is verified while it is read.
 func Export(ctx context.Context, host *phase.Host, run catalog.Run, dir string, overwrite bool) (err error) {
 	if err := OutputsRemoved(run); err != nil {
+		return err
+	}
+	report, err := result.ReportOf(run)
+	if err != nil {
 		return err
 	}
 	target, err := outputs.OpenTarget(dir, overwrite)
@@ -32,14 +34,33 @@ func Export(ctx context.Context, host *phase.Host, run catalog.Run, dir string, 
 	defer func() { err = errors.Join(err, target.Close()) }()
 	var failed error
 	err = host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
-		// An analysis may have made a file or directory of that name, which is reserved for the result.
-		if name, _, _ := bytes.Cut(e.Path, []byte("/")); e.Rejected == "" && string(name) != resultFile {
+		if e.Rejected == "" && !reserved(e.Path, report.Statement) {
 			failed = exportOne(ctx, host, target, e)
 		}
 		return failed == nil
 	})
 	if err = errors.Join(err, failed); err != nil {
 		return fmt.Errorf("export to %q: %w", dir, err)
+	}
+	if err := exportResult(ctx, host, target, run, report.Statement); err != nil {
+		return fmt.Errorf("export to %q: %w", dir, err)
+	}
+	return nil
+}
+
+// reserved reports whether an output has the name of a file of ours, or lies below it: an analysis may have made a file or
+// directory of that name.
+func reserved(path []byte, signed *result.Statement) bool {
+	name, _, _ := bytes.Cut(path, []byte("/"))
+	return string(name) == result.File || signed != nil && string(name) == result.StatementFile
+}
+
+// exportResult writes the result: of a signed run as it was signed, after the statement.
+func exportResult(ctx context.Context, host *phase.Host, target *outputs.Target, run catalog.Run, signed *result.Statement) error {
+	if signed != nil {
+		return errors.Join(
+			exportBlob(ctx, host, target, result.StatementFile, signed.SHA256),
+			exportBlob(ctx, host, target, result.File, signed.ResultSHA256))
 	}
 	res, err := watch.Show(ctx, host, run)
 	if err != nil {
@@ -49,10 +70,11 @@ func Export(ctx context.Context, host *phase.Host, run catalog.Run, dir string, 
 	if err != nil {
 		return err
 	}
-	if err := target.Put([]byte(resultFile), 0o644, bytes.NewReader(append(raw, '\n'))); err != nil {
-		return fmt.Errorf("export to %q: %w", dir, err)
-	}
-	return nil
+	return target.Put([]byte(result.File), 0o644, bytes.NewReader(append(raw, '\n')))
+}
+
+func exportBlob(ctx context.Context, host *phase.Host, target *outputs.Target, name, sha256 string) error {
+	return exportOne(ctx, host, target, outputs.Entry{Path: []byte(name), Mode: 0o644, SHA256: sha256})
 }
 
 func exportOne(ctx context.Context, host *phase.Host, target *outputs.Target, e outputs.Entry) (err error) {

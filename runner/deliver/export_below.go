@@ -1,7 +1,6 @@
 package deliver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
@@ -124,7 +124,7 @@ func lockNamed(f *os.File, dir string) error {
 // holds reports whether a directory has a run whole: its result, which is written last, and a file of the right size for each
 // output.
 func holds(ctx context.Context, host *phase.Host, run catalog.Run, dir string) (bool, error) {
-	f, err := os.Open(filepath.Join(dir, resultFile))
+	f, err := os.Open(filepath.Join(dir, result.File))
 	if err != nil {
 		return false, ignoreMissing(err)
 	}
@@ -136,9 +136,13 @@ func holds(ctx context.Context, host *phase.Host, run catalog.Run, dir string) (
 	if json.NewDecoder(f).Decode(&there) != nil || there.ID != run.ID || there.Attempt != run.Attempt {
 		return false, nil
 	}
+	report, err := result.ReportOf(run)
+	if err != nil {
+		return false, err
+	}
 	whole := true
 	err = host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
-		if name, _, _ := bytes.Cut(e.Path, []byte("/")); e.Rejected == "" && string(name) != resultFile {
+		if e.Rejected == "" && !reserved(e.Path, report.Statement) {
 			info, err := os.Lstat(filepath.Join(dir, string(e.Path)))
 			whole = err == nil && info.Mode().IsRegular() && info.Size() == e.Size
 		}

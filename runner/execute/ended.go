@@ -25,6 +25,7 @@ func (e *execution) ended() phase.Ended {
 	if e.Space.Ingest != nil {
 		end.Ingest = e.Space.Ingest.Name()
 	}
+	end.Signed = e.Space.Host.Sign.Given()
 	if h := e.Request.Hook; h != nil {
 		end.Hook = &phase.HookDue{Command: h.Command, Always: h.Always}
 	}

@@ -35,7 +35,8 @@ type Ended struct {
 	HasData   bool                `json:"has_data,omitempty"`
 	HasDocs   bool                `json:"has_docs,omitempty"`
 	Hook      *HookDue            `json:"hook,omitempty"`
-	Ingest    string              `json:"ingest"` // the name of the ingest directory
+	Signed    bool                `json:"signed,omitempty"` // a statement of the run is to be signed
+	Ingest    string              `json:"ingest"`           // the name of the ingest directory
 	Logs      [2]*LogFile         `json:"logs"`
 	Script    *LogFile            `json:"script,omitempty"`
 	Stdin     *LogFile            `json:"stdin,omitempty"`  // what the analysis read of it; nil: there was none

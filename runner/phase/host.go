@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
+	"github.com/scidex-ai/scidex-oci/runner/signing"
 )
 
 // Host is what runs share on this host: the stores, the directories and the rules of the user who started the program. It
@@ -36,6 +37,9 @@ type Host struct {
 
 	// CommitTimeout is how long a commit is retried on transient errors; 0 is 60 s.
 	CommitTimeout time.Duration
+
+	// Sign is the key that signs statements of runs; none are made without one. No bind may show its file.
+	Sign signing.Key
 
 	// Spans has the traces of runs that ended, for OpenTelemetry; nil: there are none.
 	Spans *spans.Queue

@@ -44,6 +44,9 @@ func Reuse(ctx context.Context, host *phase.Host, req request.Request, launched 
 		return result.Result{}, false, "", &request.CatalogError{Err: err}
 	}
 	for _, run := range runs {
+		if host.Sign.Given() && !signed(run) {
+			continue // what is to be signed is not answered by what is not
+		}
 		whole, err := whole(ctx, host, run)
 		if err != nil {
 			return result.Result{}, false, "", err
@@ -104,6 +107,12 @@ func cutLogs(res result.Result) (warnings []string) {
 	}
 	slices.Sort(warnings)
 	return warnings
+}
+
+// signed reports whether a run has a statement.
+func signed(run catalog.Run) bool {
+	report, err := result.ReportOf(run)
+	return err == nil && report.Statement != nil
 }
 
 // whole reports whether all outputs, logs and the script of a run still exist.

@@ -13,7 +13,7 @@ var blocks = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 
 // TestDocumentedCommands executes the shell blocks of the documents that a new user reads, one after the other.
 func TestDocumentedCommands(t *testing.T) {
-	for _, document := range []string{"README.md", "docs/guide.md", "docs/sweeps.md"} {
+	for _, document := range []string{"README.md", "docs/guide.md", "docs/sweeps.md", "docs/statement.md"} {
 		t.Run(filepath.Base(document), func(t *testing.T) {
 			t.Parallel()
 			script, rest := shellOf(t, filepath.Join("../..", document))

@@ -93,6 +93,11 @@ type result struct {
 		Bytes  int64  `json:"bytes"`
 		SHA256 string `json:"sha256"`
 	} `json:"stdin,omitempty"`
+	Statement *struct {
+		SHA256       string `json:"sha256"`
+		ResultSHA256 string `json:"result_sha256"`
+		KeyID        string `json:"key_id"`
+	} `json:"statement,omitempty"`
 	Start *struct {
 		Kind        string            `json:"kind"`
 		Reason      string            `json:"reason,omitempty"`

@@ -76,10 +76,13 @@ func commands(p *command.Program) []*cli.Command {
 		command.NetEntry("table", "join one output of many runs into one table with their labels"),
 		command.NetEntry("report", "write a page about a run that has ended: one HTML file for people"),
 		command.NetEntry("ui", "show runs in a browser on this host, and what goes on"),
-		newCrateCommand(p), newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p), newPinCommand(p), newUnpinCommand(p),
+		newCrateCommand(p),
+		command.NetEntry("verify", "verify the signed statement of a run, with all that it is about"),
+		command.NetEntry("key", "make the key that signs statements of runs"),
+		newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p), newPinCommand(p), newUnpinCommand(p),
 		command.NetEntry("image", "pull, import, list and remove images of root filesystems"),
 		catalogcmd.New(p), configcmd.New(p), newGCCommand(p), newDoctorCommand(p),
-		newSelftestCommand(p), newCanaryCommand(p), command.DecompressEntry(), command.ProxyEntry(), command.ExportSpansEntry(), newCompletionCommand(p), newCompleteCommand(p), newDocsCommand(p),
+		newSelftestCommand(p), newCanaryCommand(p), command.DecompressEntry(), command.ProxyEntry(), command.SignEntry(), command.ExportSpansEntry(), newCompletionCommand(p), newCompleteCommand(p), newDocsCommand(p),
 	}
 	if p.Net != nil {
 		replace(all, p.Net(p))

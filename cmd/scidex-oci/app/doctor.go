@@ -82,7 +82,7 @@ func examination(p *command.Program) (doctor.Options, error) {
 		return doctor.Options{}, err
 	}
 	how := doctor.Options{Root: s.Root, Tmp: s.Tmp, PostgreSQL: s.Postgres(), Version: p.Build.Version}
-	given, err := stores.ReadPolicy(p.Options, p.OpenProxy)
+	given, err := stores.ReadPolicy(p.Options, p.Env, p.OpenNet)
 	if err != nil {
 		return how, err
 	}

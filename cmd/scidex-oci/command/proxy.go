@@ -15,8 +15,8 @@ func ProxyEntry() *cli.Command {
 	return entry
 }
 
-// OpenProxy opens the program that has that command: scidex-oci-net, which this may be.
-func (p *Program) OpenProxy() (*os.File, error) {
+// OpenNet opens scidex-oci-net, which this may be, to have it called for runs.
+func (p *Program) OpenNet() (*os.File, error) {
 	if p.Net != nil {
 		return os.Open("/proc/self/exe")
 	}

@@ -56,7 +56,7 @@ func (p *Program) OpenStores(ctx context.Context, log io.Writer) (*stores.Stores
 	if err != nil {
 		return nil, &request.Error{Err: err}
 	}
-	given, err := stores.ReadPolicy(p.Options, p.OpenProxy)
+	given, err := stores.ReadPolicy(p.Options, p.Env, p.OpenNet)
 	if err != nil {
 		return nil, &request.Error{Err: err}
 	}

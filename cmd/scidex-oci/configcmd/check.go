@@ -53,7 +53,7 @@ func checkAnalysis(c *options.Config) error {
 func checkStores(c *options.Config, env options.Lookup, key string) error {
 	switch key {
 	case "min_free":
-		_, err := stores.ReadPolicy(&c.Global, nil)
+		_, err := stores.ReadPolicy(&c.Global, env, nil)
 		return err
 	case "root", "db", "blobs", "tmp", "log_level", "log_format":
 		_, err := stores.ReadSettings(&c.Global, env)

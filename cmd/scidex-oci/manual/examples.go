@@ -95,6 +95,12 @@ func Examples() map[string][]Example {
 			{"scidex-oci crate verify run.zip", "checks the files of one"},
 		},
 		"crate verify": {{"scidex-oci crate verify run.zip", "checks sizes and digests of the files in a crate"}},
+		"verify": {
+			{"scidex-oci verify fit-1 --key sign.key.pub", "verifies the statement of a run with its outputs in this catalog"},
+			{"scidex-oci verify run.zip --key lab.pub", "verifies a crate, on any machine"},
+		},
+		"key":     {{"scidex-oci key new sign.key", "makes a key that signs statements of runs"}},
+		"key new": {{"scidex-oci key new sign.key", "writes sign.key and sign.key.pub, and prints the id of the key"}},
 		"replay": {
 			{"scidex-oci replay fit-1", "runs it again and says whether it makes the same bytes"},
 			{"scidex-oci replay @last --times 3 --keep-replays always", "does so three times, and keeps all three replays"},

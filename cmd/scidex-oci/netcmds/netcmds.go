@@ -6,12 +6,14 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/imagecmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/keycmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/mcpcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/queuecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/reportcmd"
 	_ "github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers/remote" // registers them
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/tablecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/uicmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/verifycmd"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack/decoders"
 )
@@ -20,6 +22,6 @@ import (
 func New(p *command.Program) []*cli.Command {
 	unpack.Register(decoders.Decode)
 	return []*cli.Command{
-		mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), tablecmd.New(p), reportcmd.New(p), uicmd.New(p), imagecmd.New(p), newDecompress(p), newExportSpans(p), newProxy(p),
+		mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), tablecmd.New(p), reportcmd.New(p), uicmd.New(p), imagecmd.New(p), newDecompress(p), newExportSpans(p), newProxy(p), newSign(p), keycmd.New(p), verifycmd.New(p),
 	}
 }

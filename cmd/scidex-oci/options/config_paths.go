@@ -22,7 +22,7 @@ func (k ConfigKey) absolute(dir, value string) string {
 		return value
 	}
 	switch name := k.Path[0]; name {
-	case runtimesKey, key(allowBinds), "root", "tmp":
+	case runtimesKey, key(allowBinds), "root", "tmp", "sign_key", "sign_public_key":
 		return Absolute(dir, value)
 	case "db":
 		return absoluteURL("sqlite://", dir, value)
@@ -33,7 +33,7 @@ func (k ConfigKey) absolute(dir, value string) string {
 			return value
 		}
 		return Absolute(dir, value)
-	case "post_process":
+	case "post_process", "sign_command":
 		return absoluteCommand(dir, value)
 	default:
 		return absoluteField(name, dir, value)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 )
@@ -17,6 +18,8 @@ type Global struct {
 	MinFree Text
 	// Inject has flags in the same commands.
 	Inject Text
+	// Sign has flags in the same commands.
+	Sign Sign
 	// Dir is the working directory.
 	Dir string
 
@@ -50,10 +53,11 @@ func (g *Global) InjectFlag() *Flag {
 // the config file. On an error, the first, all options are set as far as known.
 func (g *Global) Load(env Lookup, flags []*Flag, others ...*Flag) error {
 	l, err := g.layers(env, flags)
-	for _, f := range append(flags, others...) {
+	hidden := append(g.SignFlags(), g.MinFreeFlag(), g.InjectFlag())
+	for _, f := range slices.Concat(flags, others, hidden) {
 		err = cmp.Or(err, f.take(l))
 	}
-	return cmp.Or(err, g.MinFreeFlag().take(l), g.InjectFlag().take(l))
+	return err
 }
 
 // layers reads the sources of flag values.
@@ -65,7 +69,7 @@ func (g *Global) layers(env Lookup, flags []*Flag) (layers, error) {
 		return layers{fromFlags(flags, "/")}, fmt.Errorf("working directory: %w; change to one that exists", err)
 	}
 	g.Dir = dir
-	above := layers{fromFlags(flags, dir), fromEnvironment(flags, env, dir)}
+	above := layers{fromFlags(flags, dir), fromEnvironment(append(g.SignFlags(), flags...), env, dir)} // gc signs what it recovers
 	g.file, err = fromConfig(above.text("config").Path(""), configPlaces(env), configKeys())
 	return append(above, g.file), err // above is valid even without the file
 }

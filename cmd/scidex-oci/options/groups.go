@@ -36,7 +36,7 @@ func groupOf(name string) string {
 		return groupProgram
 	case "memory", "cpus", "pids", "timeout", "grace", "log-size", "work-size", "work-files", "work-storage", "limits", "network", "allow-host", "allow-upload", "inject", "ids", "min-free":
 		return groupLimits
-	case "output", "exclude", "export", "overwrite", "keep", "post-process", "post-process-timeout", "post-process-on":
+	case "output", "exclude", "export", "overwrite", "keep", "post-process", "post-process-timeout", "post-process-on", "sign-key", "sign-command", "sign-public-key":
 		return groupOutputs
 	}
 	return groupRunning

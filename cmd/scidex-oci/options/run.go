@@ -1,5 +1,7 @@
 package options
 
+import "slices"
+
 // Run are the options that make a request. Commands that make one share them.
 type Run struct {
 	Analysis
@@ -14,7 +16,7 @@ type Run struct {
 
 // Flags are the flags of a request, including that of --min-free.
 func (o *Run) Flags(g *Global) []*Flag {
-	all := append(o.Analysis.Flags(), o.Hook.Flags()...)
+	all := slices.Concat(o.Analysis.Flags(), o.Hook.Flags(), g.SignFlags())
 	return inGroups(append(all,
 		Given(&o.On, "post-process-on", "call the --post-process command after `complete|always`: runs that are complete (default), or all"),
 		Given(&o.File, "file", "read the request from the manifest `FILE` (YAML or JSON, - for standard input); flags override it", "f"),

@@ -25,7 +25,7 @@ type submitOptions struct {
 
 func (o *submitOptions) flags(g *options.Global) []cli.Flag {
 	o.retries = queue.DefaultRetries
-	flags := options.Hide(o.run.Flags(g), slices.Collect(maps.Keys(notOfSubmit))...)
+	flags := options.Hide(options.WithoutSign(o.run.Flags(g)), slices.Collect(maps.Keys(notOfSubmit))...)
 	options.Hide(flags, "post-process-timeout", "min-free", "quiet")
 	options.Describe(flags, "json", "print one JSON object for each analysis")
 	return options.List(append(flags,

@@ -36,7 +36,7 @@ type workerOptions struct {
 
 func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 	o.drain, o.rescueAfter, o.lease, o.limits = defaultDrain, defaultRescue, lease.Default, spec.LimitsEnforce
-	return options.List(
+	return options.List(append(g.SignFlags(),
 		options.Count(&o.jobs, "jobs", "take up to `N` analyses at once (default: as many with the limits that an analysis has by default as there is room for)", 1, "j"),
 		options.Parsed(&o.totalMemory, "total-memory", "grant all analyses together `SIZE` (default: the memory that is free at the start, or the less that control groups leave)", spec.ParseSize),
 		options.Parsed(&o.totalCPUs, "total-cpus", "grant all analyses together a `NUMBER` of cores (default: those that there are, or the less that control groups leave)", spec.ParseCPUs),
@@ -50,7 +50,7 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 		g.MinFreeFlag(), g.InjectFlag(),
 		options.Given(&o.metrics, "metrics", "serve metrics at `ADDRESS`, HOST:PORT; :PORT is every address of this host, and port 0 any that is free, which is logged at info (default: none)"),
 		options.Bool(&o.json, "json", "print results as JSON lines also where standard output is a terminal"),
-	)
+	)...)
 }
 
 // worker is a worker with these options.

@@ -37,7 +37,7 @@ type submitOptions struct {
 }
 
 func (o *submitOptions) flags(g *options.Global) []cli.Flag {
-	flags := options.Hide(o.run.Flags(g), slices.Collect(maps.Keys(notOfSlurm))...)
+	flags := options.Hide(options.WithoutSign(o.run.Flags(g)), slices.Collect(maps.Keys(notOfSlurm))...)
 	options.Hide(flags, "post-process-timeout", "min-free", "quiet")
 	options.Describe(flags, "limits", "`outer|enforce|best-effort`: leave memory, CPUs and processes to Slurm's control groups (default), or refuse or hold as run does")
 	options.Describe(flags, "json", "print one JSON object")

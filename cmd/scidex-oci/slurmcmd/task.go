@@ -75,7 +75,7 @@ func readTask(g *options.Global, given []string) (*slurm.Task, error) {
 // openRoot opens a root of the node. Of the user's settings it uses the policy and the log level.
 func openRoot(p *command.Program) func(ctx context.Context, root string) (*slurm.Node, error) {
 	return func(ctx context.Context, root string) (*slurm.Node, error) {
-		given, err := stores.ReadPolicy(p.Options, p.OpenProxy)
+		given, err := stores.ReadPolicy(p.Options, p.Env, p.OpenNet)
 		if err != nil {
 			return nil, err
 		}

@@ -55,7 +55,8 @@ func open(ctx context.Context, s Settings, given Policy, version string, log io.
 		Catalog: cat, Blobs: blobs, Root: s.Root, Tmp: s.Tmp, MinFree: given.Floor, Version: version,
 		Private:  append(s.db.private(), s.Blobs.dir),
 		Database: s.db.listens(), AllowBinds: given.allowed, Egress: given.egress,
-		Log: s.Logger(log),
+		Sign: given.sign,
+		Log:  s.Logger(log),
 	}}, nil
 }
 

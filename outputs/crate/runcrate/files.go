@@ -56,3 +56,20 @@ func (s Stores) logs(ctx context.Context, logs result.Logs) (all []crate.File, e
 	}
 	return all, err
 }
+
+// signed are the result as it was signed, and its statement.
+func (s Stores) signed(ctx context.Context, signed result.Statement) (res, statement *crate.File, err error) {
+	res = &crate.File{
+		Path: []byte(result.File), Description: "The result as it was committed and signed.", SHA256: signed.ResultSHA256, MediaType: "application/json",
+	}
+	statement = &crate.File{
+		Path: []byte(result.StatementFile), Description: "A signed statement of the run: two in-toto statements in DSSE envelopes. scidex-oci verify verifies it.",
+		SHA256: signed.SHA256, MediaType: "application/jsonl",
+	}
+	for _, f := range []*crate.File{res, statement} {
+		if f.Size, err = s.Blobs.Size(ctx, f.SHA256); err != nil {
+			return nil, nil, err
+		}
+	}
+	return res, statement, nil
+}

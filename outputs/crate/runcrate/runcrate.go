@@ -51,8 +51,13 @@ func New(ctx context.Context, s Stores, run catalog.Run, r result.Result) (c cra
 	})
 	c = describe(run, r)
 	c.Result = &crate.File{
-		Path: []byte("scidex-result.json"), Description: "The result as scidex-oci show --json prints it.",
+		Path: []byte(result.File), Description: "The result as scidex-oci show --json prints it.",
 		Size: int64(len(raw)), SHA256: digest, MediaType: "application/json",
+	}
+	if r.Statement != nil {
+		if c.Result, c.Statement, err = s.signed(ctx, *r.Statement); err != nil {
+			return c, source, err
+		}
 	}
 	if c.Script, err = s.script(ctx, r.Script); err != nil {
 		return c, source, err

@@ -12,6 +12,7 @@ import (
 // Host is what of the host a bound file could expose. Paths are absolute; empty ones are ignored.
 type Host struct {
 	Private  []string // scidex-oci's own data: its root, and files and directories besides
+	Key      string   // the private key that signs statements
 	Tmp      string   // where runs have their working directories
 	Database string   // the URL of the catalog's database
 	UID      int      // the caller's
@@ -21,6 +22,7 @@ type Host struct {
 
 const (
 	ofScidex   = "where scidex-oci keeps its catalog, blobs and locks"
+	ofKey      = "the private key that signs statements (--sign-key)"
 	ofPostgres = "where PostgreSQL has its sockets"
 	ofServices = "where services of this host have their sockets"
 )
@@ -31,6 +33,7 @@ func (h Host) sites() []site {
 	for _, path := range h.Private {
 		sites = append(sites, site{path: path, what: ofScidex, whole: true})
 	}
+	sites = append(sites, site{path: h.Key, what: ofKey, whole: true})
 	sites = append(sites, site{path: h.Tmp, what: "where runs have their working directories (--tmp)"})
 	for _, name := range []string{"docker.sock", "containerd", "podman", "dbus", "systemd", "user/" + strconv.Itoa(h.UID)} {
 		sites = append(sites, site{path: "/run/" + name, what: ofServices})

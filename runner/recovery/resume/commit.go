@@ -31,7 +31,11 @@ func commitEnd(ctx context.Context, p *pass.Pass, left remains, w adopted) (row 
 	end.Harvest = w.harvest(ctx, ended, harvest.Source{
 		Supervisor: supervisor.Session, Dir: w.dir, Ingest: w.ingest, Root: p.Access.Account.Root(),
 	})
-	f, err := commit.Judge(end, time.Now())
+	now := time.Now()
+	f, err := commit.Judge(end, now)
+	if err == nil && ended.Signed {
+		f, err = sign(ctx, p, end, f, w.ingest, now)
+	}
 	if err == nil {
 		stores := commit.Stores{Ledger: p.Catalog, Blobs: p.Blobs, Timeout: p.CommitTimeout, Log: p.Log}
 		err = stores.Run(ctx, f.Row, end.Harvest.Entries, nil)

@@ -1,4 +1,4 @@
-package runflags
+package words
 
 import (
 	"slices"
@@ -25,7 +25,7 @@ func TestSplitCommand(t *testing.T) {
 		`a "two` + "\n" + `lines"`:    {"a", "two\nlines"},
 		`é "ü ö"`:                     {"é", "ü ö"},
 	} {
-		got, err := splitWords(in, env)
+		got, err := Split(in, env)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %q, %v, want %q", in, got, err, want)
 		}
@@ -58,7 +58,7 @@ func TestSplitCommandRefuses(t *testing.T) {
 		`a "b`:             "not a command by the rules of a shell",
 		`"" a`:             "the name of the command is empty",
 	} {
-		got, err := splitWords(in, env)
+		got, err := Split(in, env)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %q, %v, want %q", in, got, err, want)
 		}

@@ -1,0 +1,99 @@
+// Package keycmd has the command key: the key of a host that signs statements of runs.
+package keycmd
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/statement"
+)
+
+// New makes the command key.
+func New(p *command.Program) *cli.Command {
+	return &cli.Command{
+		Name:        "key",
+		Usage:       "make the key that signs statements of runs",
+		UsageText:   "scidex-oci key new PATH",
+		Subcommands: []*cli.Command{newNew(p)},
+	}
+}
+
+func newNew(p *command.Program) *cli.Command {
+	var asJSON bool
+	return &cli.Command{
+		Name:      "new",
+		Usage:     "make an Ed25519 key",
+		UsageText: "scidex-oci key new PATH [--json]",
+		ArgsUsage: "PATH",
+		Description: `Writes the private key to PATH (PKCS #8, PEM), which only you can read, and the public key to PATH.pub (PEM), which is for
+those who verify. Neither replaces a file. The id that is printed is the SHA-256 of the public key in DER. A run signs its
+statement with --sign-key PATH, all runs with "scidex-oci config set sign_key PATH"; see docs/statement.md.`,
+		Flags: options.List(options.Bool(&asJSON, "json", "print one JSON object")),
+		Action: func(c *cli.Context) error {
+			given, err := command.Args(c, 1, 1)
+			if err != nil {
+				return err
+			}
+			if err := p.Load(c); err != nil {
+				return err
+			}
+			return makeKey(p, options.Absolute(p.Options.Dir, given[0]), asJSON)
+		},
+	}
+}
+
+// made says what key new has made.
+type made struct {
+	KeyID      string `json:"key_id"`
+	Path       string `json:"path"`
+	PublicPath string `json:"public_path"`
+}
+
+func makeKey(p *command.Program, path string, asJSON bool) error {
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	key := statement.PublicOf(private)
+	m := made{KeyID: key.ID(), Path: path, PublicPath: path + ".pub"}
+	// The public one first: a private key without it could still be used, and would be in the way of another.
+	if err := create(m.PublicPath, key.PEM(), 0o644); err != nil {
+		return err
+	}
+	if err := create(m.Path, statement.PrivatePEM(private), 0o600); err != nil {
+		return errors.Join(err, os.Remove(m.PublicPath))
+	}
+	if asJSON {
+		return screen.WriteJSON(p.Stdout, m)
+	}
+	_, err = fmt.Fprintf(p.Stdout, "key          %s\nprivate key  %s\npublic key   %s\n", m.KeyID, screen.Escape(m.Path), screen.Escape(m.PublicPath))
+	return err
+}
+
+// create makes a file that was not there, durably.
+func create(path string, content []byte, mode fs.FileMode) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%q exists; name another file, since a key that is replaced is lost", path)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%q cannot be made: the directory %q does not exist; make it first", path, filepath.Dir(path))
+	case err != nil:
+		return err
+	}
+	_, err = file.Write(content)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}

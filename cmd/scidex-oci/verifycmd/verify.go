@@ -1,0 +1,108 @@
+// Package verifycmd has the command verify.
+package verifycmd
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/outputs/statement"
+	"github.com/scidex-ai/scidex-oci/outputs/statement/check"
+	"github.com/scidex-ai/scidex-oci/outputs/statement/signer"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
+)
+
+// New makes the command verify.
+func New(p *command.Program) *cli.Command {
+	o := &verifyOptions{}
+	return &cli.Command{
+		Name:      "verify",
+		Usage:     "verify the signed statement of a run, with all that it is about",
+		UsageText: "scidex-oci verify RUN|DIR|FILE.zip --key FILE.pub [--key FILE.pub]... [--json]",
+		ArgsUsage: "RUN|DIR|FILE.zip",
+		Description: `DIR is a directory of exported outputs or a crate, FILE.zip a crate: neither needs a catalog, on any machine. What is a
+file or directory is taken for one; ID@ATTEMPT always names a run. Each signature in the statement must be of one of the keys,
+and the result and all outputs as they were signed, with none missing and none besides.
+
+It proves that somebody with the key has said so, and not that it is true: root of that host can sign anything. See docs/statement.md.
+
+Exit codes: 0 verified, 1 not, with a line for each problem, 125 where it could not be tried.`,
+		Flags:  o.flags(),
+		Action: func(c *cli.Context) error { return runVerify(c, p, o) },
+	}
+}
+
+// verifyOptions are the options of verify.
+type verifyOptions struct {
+	keys options.Text
+	json bool
+}
+
+func (o *verifyOptions) flags() []cli.Flag {
+	return options.List(
+		options.GivenList(&o.keys, "key", "take signatures by the public key in `FILE` (PEM); repeatable"),
+		options.Bool(&o.json, "json", "print one JSON object"),
+	)
+}
+
+func runVerify(c *cli.Context, p *command.Program, o *verifyOptions) error {
+	given, err := command.Args(c, 1, 1)
+	if err != nil {
+		return err
+	}
+	if err := p.Load(c); err != nil {
+		return err
+	}
+	keys, err := o.readKeys()
+	if err != nil {
+		return err
+	}
+	r, err := verify(c.Context, p, given[0], keys)
+	if err != nil {
+		return err
+	}
+	return o.print(p, given[0], r)
+}
+
+func (o *verifyOptions) readKeys() (keys []statement.PublicKey, err error) {
+	if !o.keys.Given {
+		return nil, command.Usagef("verify: no key; give the public key of the host that signed with --key FILE.pub")
+	}
+	for _, path := range o.keys.Values {
+		key, err := signer.PublicFile(options.Absolute(o.keys.Dir, path))
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(keys, func(k statement.PublicKey) bool { return k.ID() == key.ID() }) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+// verify verifies what name is: a file or directory, else a run.
+func verify(ctx context.Context, p *command.Program, name string, keys []statement.PublicKey) (*check.Report, error) {
+	if _, err := os.Stat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return check.Path(ctx, name, keys)
+	}
+	st, err := p.OpenStores(ctx, p.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close() //nolint:errcheck // it was only read
+	run, err := st.Find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	res, err := watch.Show(ctx, st.Host, run)
+	if err != nil {
+		return nil, err
+	}
+	return check.Run(ctx, check.Stores{Catalog: st.Catalog, Blobs: st.Blobs}, res, keys)
+}

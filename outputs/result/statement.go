@@ -1,0 +1,16 @@
+package result
+
+// The names of the files of a run where it is a directory or a crate, beside its outputs.
+const (
+	// File is the result; of a signed run, as it was signed.
+	File = "scidex-result.json"
+	// StatementFile has the envelopes of a signed statement.
+	StatementFile = "scidex-statement.jsonl"
+)
+
+// Statement names the blobs of a signed statement. The result that was signed is that of the commit, without this field.
+type Statement struct {
+	SHA256       string `json:"sha256"`        // of the envelopes
+	ResultSHA256 string `json:"result_sha256"` // of the result as it was signed
+	KeyID        string `json:"key_id"`
+}

@@ -1,0 +1,160 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"path"
+
+	"github.com/scidex-ai/scidex-oci/outputs/crate"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/statement"
+)
+
+// Path verifies a run in a directory of exported outputs, or in a crate, a directory or an archive. The error is of what could
+// not be read at all.
+func Path(ctx context.Context, name string, keys []statement.PublicKey) (*Report, error) {
+	c, err := crate.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close() //nolint:errcheck // it was only read
+	r := newReport()
+	file, res := r.read(c, result.StatementFile), r.read(c, result.File)
+	if len(r.Problems) > 0 {
+		return r, nil
+	}
+	signed := r.open(file, res, keys)
+	if signed == nil {
+		return r, nil
+	}
+	expected, err := r.expected(c, signed, res)
+	if err == nil {
+		err = r.files(ctx, c, expected)
+	}
+	if err == nil && c.Has(crate.MetadataFile) {
+		err = r.metadata(ctx, c)
+	}
+	return r.sorted(), err
+}
+
+// read reads a file of ours.
+func (r *Report) read(c *crate.Contents, name string) []byte {
+	if !c.Has(name) {
+		r.problem(name, "missing")
+		return nil
+	}
+	data, err := c.Read(name, statement.Max)
+	if err != nil {
+		r.problem(name, "unreadable: "+err.Error())
+	}
+	return data
+}
+
+// content is what a file is to be; its size is -1 where only the digest is signed.
+type content struct {
+	size   int64
+	sha256 string
+}
+
+// expected are the files that the statement names, by where they are.
+func (r *Report) expected(c *crate.Contents, signed *statement.Signed, res []byte) (map[string]content, error) {
+	expected := map[string]content{}
+	whole := c.Has(crate.MetadataFile)
+	for _, o := range signed.Outputs() {
+		exact, err := o.Exact()
+		if err != nil {
+			return nil, err
+		}
+		switch name := string(exact); {
+		case whole:
+			expected[crate.OutputPath(exact)] = content{o.Size, o.SHA256}
+		case isOurs(exact):
+			r.LeftOut = append(r.LeftOut, o.Path)
+		default:
+			expected[name] = content{o.Size, o.SHA256}
+		}
+	}
+	if whole {
+		return expected, addKept(expected, res)
+	}
+	return expected, nil
+}
+
+// isOurs reports whether an output has the name of a file of ours, or lies below it, so that an export leaves it out.
+func isOurs(name []byte) bool {
+	first, _, _ := bytes.Cut(name, []byte("/"))
+	return string(first) == result.File || string(first) == result.StatementFile
+}
+
+// addKept adds the script and the streams, which a crate has.
+func addKept(expected map[string]content, res []byte) error {
+	var kept struct {
+		Logs   result.Logs
+		Script *result.Script
+	}
+	if err := json.Unmarshal(res, &kept); err != nil { // its names were compared: they are those of the statement
+		return err
+	}
+	for name, log := range map[string]result.Log{"stdout.txt": kept.Logs.Stdout, "stderr.txt": kept.Logs.Stderr} {
+		if log.SHA256 != "" {
+			expected[crate.LogPath(name)] = content{-1, log.SHA256}
+		}
+	}
+	if kept.Script != nil && kept.Script.SHA256 != "" {
+		expected[crate.ScriptPath(path.Base(kept.Script.Name))] = content{-1, kept.Script.SHA256}
+	}
+	return nil
+}
+
+// files compares all files with what is expected.
+func (r *Report) files(ctx context.Context, c *crate.Contents, expected map[string]content) error {
+	for _, odd := range c.Odd() {
+		r.problem(odd.Path, odd.What)
+	}
+	for name, want := range expected {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if want.size < 0 {
+			r.compare(name, c.CompareDigest(name, want.sha256), 0)
+			continue
+		}
+		r.compare(name, c.Compare(name, want.size, want.sha256), want.size)
+	}
+	for _, name := range c.Names() {
+		switch _, named := expected[name]; {
+		case named, name == result.File, name == result.StatementFile:
+		case name == crate.MetadataFile:
+			r.NotSigned = append(r.NotSigned, name)
+		default:
+			r.problem(name, "not in the statement")
+		}
+	}
+	return nil
+}
+
+// metadata compares the metadata of a crate with its files: they are made with the crate, and not signed.
+func (r *Report) metadata(ctx context.Context, c *crate.Contents) error {
+	check, err := c.Verify(ctx)
+	if err != nil {
+		r.problem(crate.MetadataFile, err.Error())
+		return ctx.Err()
+	}
+	for _, p := range check.Problems {
+		if !r.has(p.Path) {
+			r.problem(crate.MetadataFile, p.Path+": "+p.What)
+		}
+	}
+	return nil
+}
+
+// has reports whether a file has a problem already.
+func (r *Report) has(name string) bool {
+	for _, p := range r.Problems {
+		if p.Path == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,133 @@
+package signer
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/statement"
+)
+
+// Bounds of a signing command: how long it may take, and what it may print, in bytes.
+const (
+	commandTimeout = 30 * time.Second
+	printedMax     = 4 << 10
+)
+
+// Command is a program that has the private key: it gets what is to be signed on standard input and prints the signature, 64
+// bytes or those in base64.
+type Command struct {
+	Words     []string // the first is a program, by its path or in PATH
+	PublicKey string   // the file of the public key
+	// Timeout ends the command; 0 is 30 s.
+	Timeout time.Duration
+}
+
+// trialType is the type of what Open has signed: it is no statement.
+const trialType = "application/vnd.scidex-oci.trial"
+
+// Open has the command sign a few bytes, since only that says whether it can.
+func (c Command) Open(ctx context.Context) (statement.Signer, error) {
+	public, err := PublicFile(c.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	s := commandSigner{c, public}
+	trial := statement.PAE(trialType, nil)
+	sig, err := s.Sign(ctx, trial)
+	if err != nil {
+		return nil, err
+	}
+	if !public.Verifies(trial, sig) {
+		return nil, fmt.Errorf("the signing command %q does not sign by the public key %q; give the one that belongs to it", c.Words[0], c.PublicKey)
+	}
+	return s, nil
+}
+
+type commandSigner struct {
+	command Command
+	public  statement.PublicKey
+}
+
+// Public is the public key that the command's is to have.
+func (s commandSigner) Public() statement.PublicKey { return s.public }
+
+// Sign calls the command. Its process group is killed if it takes too long, it itself also with the thread that called it.
+func (s commandSigner) Sign(ctx context.Context, message []byte) ([]byte, error) {
+	timeout := s.command.Timeout
+	if timeout == 0 {
+		timeout = commandTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	words := s.command.Words
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // the operator's own command
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	printed, said := &limited{}, &limited{}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(message), printed, said
+	runtime.LockOSThread()
+	err := cmd.Run()
+	runtime.UnlockOSThread()
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("the signing command %q did not end within %v", words[0], timeout)
+	case err != nil:
+		return nil, fmt.Errorf("the signing command %q: %w%s", words[0], err, said.last())
+	}
+	sig, err := printed.signature()
+	if err != nil {
+		return nil, fmt.Errorf("the signing command %q: %w", words[0], err)
+	}
+	return sig, nil
+}
+
+// limited keeps the first bytes of what a command prints.
+type limited struct {
+	kept bytes.Buffer
+	over bool
+}
+
+// Write takes all of p.
+func (l *limited) Write(p []byte) (int, error) {
+	room := printedMax - l.kept.Len()
+	l.over = l.over || len(p) > room
+	l.kept.Write(p[:min(len(p), room)])
+	return len(p), nil
+}
+
+// last is what was printed, for a message.
+func (l *limited) last() string {
+	if line := format.Line(strings.TrimSpace(l.kept.String()), 200); line != "" {
+		return ": " + line
+	}
+	return ""
+}
+
+// signature is what was printed: 64 bytes, or those in base64.
+func (l *limited) signature() ([]byte, error) {
+	printed := l.kept.Bytes()
+	if l.over {
+		return nil, fmt.Errorf("it printed more than %d bytes; a signature has %d", printedMax, ed25519.SignatureSize)
+	}
+	if len(printed) == ed25519.SignatureSize {
+		return bytes.Clone(printed), nil
+	}
+	sig, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(printed)))
+	if err != nil || len(sig) != ed25519.SignatureSize {
+		return nil, errors.New("it printed no Ed25519 signature: 64 bytes, or those in base64")
+	}
+	return sig, nil
+}
