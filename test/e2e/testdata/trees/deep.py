@@ -1,4 +1,5 @@
-"""Leaves directories 20,000 levels deep beside what is to be harvested."""
+"""Leaves directories 20,000 levels deep beside what is to be harvested. They are made from the bottom up: for each name that is made
+Landlock goes up to the root."""
 
 import os
 
@@ -9,9 +10,11 @@ def file(path, content):
 
 
 file("middle", "beside")
-for depth in range(20000):
-    os.mkdir("d")
-    os.chdir("d")
+os.mkdir("d")
+file("d/bottom", "20000")
+for depth in reversed(range(19999)):
+    os.mkdir("up")
     if depth in (0, 254):
-        file("file", str(depth))
-file("bottom", "20000")
+        file("up/file", str(depth))
+    os.rename("d", "up/d")
+    os.rename("up", "d")
