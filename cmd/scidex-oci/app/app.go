@@ -90,10 +90,15 @@ func commands(p *command.Program) []*cli.Command {
 	return all
 }
 
-// replace puts commands in the place of their entries.
+// replace puts commands in the place of their entries, also among those of a group.
 func replace(all, net []*cli.Command) {
 	for i, entry := range all {
-		if at := slices.IndexFunc(net, func(c *cli.Command) bool { return c.Name == entry.Name }); at >= 0 {
+		at := slices.IndexFunc(net, func(c *cli.Command) bool { return c.Name == entry.Name })
+		switch {
+		case at < 0:
+		case len(entry.Subcommands) > 0:
+			replace(entry.Subcommands, net[at].Subcommands)
+		default:
 			all[i] = net[at]
 		}
 	}

@@ -25,10 +25,11 @@ func newOutputsCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:        "outputs",
 		Usage:       "list, print, export and find outputs",
-		UsageText:   "scidex-oci outputs ls|cat|export|find ...\nscidex-oci outputs ID [--json]",
+		UsageText:   "scidex-oci outputs ls|cat|export|push|find ...\nscidex-oci outputs ID [--json]",
 		Description: "outputs ID is outputs ls ID.",
 		Subcommands: []*cli.Command{
-			newOutputsListCommand(p), newOutputsCatCommand(p), newOutputsExportCommand(p), newOutputsFindCommand(p),
+			newOutputsListCommand(p), newOutputsCatCommand(p), newOutputsExportCommand(p),
+			command.NetEntry("push", "push the outputs of a run to a registry, as an OCI artifact"), newOutputsFindCommand(p),
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/registries"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
@@ -78,7 +79,7 @@ func pullImage(ctx context.Context, p *command.Program, o pullOptions, given str
 	if err != nil {
 		return err
 	}
-	how, err := howToPull(p, o)
+	how, err := registries.Options(p, o.plainHTTP)
 	if err != nil {
 		return err
 	}
@@ -92,21 +93,4 @@ func pullImage(ctx context.Context, p *command.Program, o pullOptions, given str
 		}
 		return to.Add(ctx, image.Options{Name: name, Reference: ref.String(), Progress: view.show}, pull)
 	})
-}
-
-// howToPull reads what the environment and the config files say about registries.
-func howToPull(p *command.Program, o pullOptions) (registry.Options, error) {
-	how := registry.Options{
-		PlainHTTP: o.plainHTTP, UserAgent: "scidex-oci/" + p.Build.Version,
-		Sites: map[string]registry.Site{}, CertDirs: registry.CertDirs(p.Env.Text),
-	}
-	known, err := p.Options.Registries()
-	if err != nil {
-		return how, err
-	}
-	for host, r := range known {
-		how.Sites[host] = registry.Site(r)
-	}
-	how.Credentials, err = registry.Stored(p.Env.Text)
-	return how, err
 }

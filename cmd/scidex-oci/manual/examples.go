@@ -72,6 +72,9 @@ func Examples() map[string][]Example {
 		"outputs cat": {
 			{"scidex-oci outputs cat @last sum.csv", "prints one output"},
 		},
+		"outputs push": {
+			{"scidex-oci outputs push @last registry.example.org/results/fit:1", "pushes all outputs and scidex-result.json of the newest run to a registry"},
+		},
 		"outputs export": {
 			{"scidex-oci outputs export @last results", "copies all outputs and scidex-result.json to the directory results"},
 			{"scidex-oci outputs export --label sweep=s1 results", "does so for each run with a label, to results/ID; repeat it to go on where it was ended"},

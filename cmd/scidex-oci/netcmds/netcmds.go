@@ -8,6 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/imagecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/keycmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/mcpcmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/pushcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/queuecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/reportcmd"
 	_ "github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers/remote" // registers them
@@ -22,6 +23,8 @@ import (
 func New(p *command.Program) []*cli.Command {
 	unpack.Register(decoders.Decode)
 	return []*cli.Command{
-		mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), tablecmd.New(p), reportcmd.New(p), uicmd.New(p), imagecmd.New(p), newDecompress(p), newExportSpans(p), newProxy(p), newSign(p), keycmd.New(p), verifycmd.New(p),
+		mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), tablecmd.New(p), reportcmd.New(p), uicmd.New(p), imagecmd.New(p),
+		{Name: "outputs", Subcommands: []*cli.Command{pushcmd.New(p)}},
+		newDecompress(p), newExportSpans(p), newProxy(p), newSign(p), keycmd.New(p), verifycmd.New(p),
 	}
 }
