@@ -190,11 +190,34 @@ func TestCheckFresh(t *testing.T) {
 	for destination, want := range map[string]string{
 		"/var/lib/cwl/stg1/file": "", "/var/spool/cwl": "", "/job": "", "/srv/d/new": "",
 		"/srv": "a directory there", "/srv/d": "a directory there", "/srv/d/f": "a regular file at /srv/d/f", "/srv/d/f/x": "a regular file at /srv/d/f",
-		"/opt": "a symbolic link at /opt", "/opt/x": "a symbolic link at /opt", "/var/lib/x": "a directory there",
+		"/opt": "a symbolic link at /opt", "/opt/x": "a symbolic link at /opt", "/var/lib/x": "a regular file at /var/lib/x",
 		"/var/lib/private/x": "a directory at /var/lib/private that not all may search", "/a/../x": "absolute, clean path",
 	} {
 		if err := tree.CheckFresh(destination); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", destination, err, want)
+		}
+	}
+}
+
+// TestSpreadLeavesMountPoints: a runtime could make none in what is bound read-only.
+func TestSpreadLeavesMountPoints(t *testing.T) {
+	tree, err := Directory(fixture(t, unpacked), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := []string{"/srv/d/new/x", "/var/lib/cwl/x"}
+	spread, err := tree.Spread(points...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range spread.Binds {
+		if slices.ContainsFunc(points, func(p string) bool { return strings.HasPrefix(p, b.Destination+"/") }) {
+			t.Errorf("%s is bound", b.Destination)
+		}
+	}
+	for _, shown := range []string{"/srv/d/f", "/var/lib/x"} {
+		if !slices.ContainsFunc(spread.Files, func(f File) bool { return f.Path == shown }) {
+			t.Errorf("%s is not shown", shown)
 		}
 	}
 }

@@ -13,9 +13,9 @@ func (a Analysis) StartDir() string {
 	return workDir
 }
 
-// WorkDirs are the paths of the working directory inside.
+// WorkDirs are the paths of the working directory inside, /work first. The analysis is complete (WithDefaults).
 func (a Analysis) WorkDirs() []string {
-	if a.Workdir == "" || a.Workdir == workDir {
+	if a.Workdir == "" {
 		return []string{workDir}
 	}
 	return []string{workDir, a.Workdir}

@@ -216,7 +216,11 @@ func (p *Plan) spread() (err error) {
 	if err := p.Base.Sound(); err != nil {
 		return err
 	}
-	p.Tree, err = p.Tree.Spread()
+	points := p.Analysis.WorkDirs()
+	for _, b := range p.Inputs.Binds() {
+		points = append(points, b.Destination)
+	}
+	p.Tree, err = p.Tree.Spread(points...)
 	return err
 }
 
