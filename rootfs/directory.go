@@ -83,6 +83,35 @@ func (t Tree) CheckMountPoint(destination string, isDir bool) error {
 	return nil
 }
 
+// CheckFresh refuses a destination that the Base has, or that would have to be made in a directory that the analysis could not search
+// there: what is made above it is open to all.
+func (t Tree) CheckFresh(destination string) error {
+	if err := t.CheckMountPoint(destination, true); t.Base == "" || t.hides(destination) || err != nil {
+		return err
+	}
+	base, err := os.OpenRoot(t.Base)
+	if err != nil {
+		return err
+	}
+	defer base.Close()
+	steps := strings.Split(strings.TrimPrefix(destination, "/"), "/")
+	for i := range steps {
+		step := path.Join(steps[:i+1]...)
+		info, err := base.Lstat(step)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case i == len(steps)-1:
+			return fmt.Errorf("the root filesystem has a %s there", kind(info))
+		case info.Mode()&0o005 != 0o005:
+			return fmt.Errorf("the root filesystem has a directory at /%s that not all may search", step)
+		}
+	}
+	return nil
+}
+
 // hides reports whether the Base is hidden at p.
 func (t Tree) hides(p string) bool {
 	return slices.ContainsFunc(t.Hidden, func(dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") })

@@ -177,6 +177,51 @@ func TestCheckMountPoint(t *testing.T) {
 	}
 }
 
+// TestCheckFresh: nothing of the root filesystem is at the destination, and nothing of it is opened to all by what is made above it.
+func TestCheckFresh(t *testing.T) {
+	dir := fixture(t, unpacked)
+	if err := os.Mkdir(filepath.Join(dir, "var/lib/private"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := Directory(dir, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for destination, want := range map[string]string{
+		"/var/lib/cwl/stg1/file": "", "/var/spool/cwl": "", "/job": "", "/srv/d/new": "",
+		"/srv": "a directory there", "/srv/d": "a directory there", "/srv/d/f": "a regular file at /srv/d/f", "/srv/d/f/x": "a regular file at /srv/d/f",
+		"/opt": "a symbolic link at /opt", "/opt/x": "a symbolic link at /opt", "/var/lib/x": "a regular file at /var/lib/x",
+		"/var/lib/private/x": "a directory at /var/lib/private that not all may search", "/a/../x": "absolute, clean path",
+	} {
+		if err := tree.CheckFresh(destination); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", destination, err, want)
+		}
+	}
+}
+
+// TestSpreadLeavesMountPoints: a runtime could make none in what is bound read-only.
+func TestSpreadLeavesMountPoints(t *testing.T) {
+	tree, err := Directory(fixture(t, unpacked), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := []string{"/srv/d/new/x", "/var/lib/cwl/x"}
+	spread, err := tree.Spread(points...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range spread.Binds {
+		if slices.ContainsFunc(points, func(p string) bool { return strings.HasPrefix(p, b.Destination+"/") }) {
+			t.Errorf("%s is bound", b.Destination)
+		}
+	}
+	for _, shown := range []string{"/srv/d/f", "/var/lib/x"} {
+		if !slices.ContainsFunc(spread.Files, func(f File) bool { return f.Path == shown }) {
+			t.Errorf("%s is not shown", shown)
+		}
+	}
+}
+
 // TestSpreadFollowsNothing: a link in a root filesystem is made anew, wherever it leads.
 func TestSpreadFollowsNothing(t *testing.T) {
 	secret := fixture(t, map[string]string{"etc/passwd": "CANARY", "tmp/CANARY": ""})

@@ -8,11 +8,13 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Spread returns a tree without a Base that shows the same through binds, for runtimes without overlays: entries beside
-// the tree's own are bound one by one. Links and small files are copied; FIFOs, sockets and devices are left out.
-func (t Tree) Spread() (Tree, error) {
+// the tree's own, and beside the mount points that are made in it later, are bound one by one. Links and small files are copied; FIFOs,
+// sockets and devices are left out.
+func (t Tree) Spread(mountPoints ...string) (Tree, error) {
 	if t.Base == "" {
 		return t, nil
 	}
@@ -21,7 +23,7 @@ func (t Tree) Spread() (Tree, error) {
 		return Tree{}, fmt.Errorf("root filesystem: %w", err)
 	}
 	defer base.Close()
-	s := spreading{from: t, to: t, base: base}
+	s := spreading{from: t, to: t, points: mountPoints, base: base}
 	s.to.Base, s.to.Hidden = "", nil
 	s.to.Links, s.to.Files = slices.Clone(t.Links), slices.Clone(t.Files)
 	if err := s.directory("/"); err != nil {
@@ -33,6 +35,7 @@ func (t Tree) Spread() (Tree, error) {
 // spreading is one call of Spread.
 type spreading struct {
 	from, to Tree
+	points   []string
 	base     *os.Root
 }
 
@@ -65,9 +68,10 @@ func (s *spreading) taken(p string) bool {
 		slices.ContainsFunc(s.from.Links, func(l Link) bool { return l.Path == p })
 }
 
-// holds reports whether the tree has directory p.
+// holds reports whether the tree has directory p, or will have.
 func (s *spreading) holds(p string) bool {
-	return slices.ContainsFunc(s.from.Dirs, func(d Dir) bool { return d.Path == p })
+	return slices.ContainsFunc(s.from.Dirs, func(d Dir) bool { return d.Path == p }) ||
+		slices.ContainsFunc(s.points, func(point string) bool { return strings.HasPrefix(point, p+"/") })
 }
 
 // show shows an entry of the base in which the tree has nothing.

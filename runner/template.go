@@ -31,7 +31,7 @@ func templateOf(a spec.Analysis) spec.Analysis {
 
 // mayFork reports whether analyses like this one could be forked from a template, as far as the request says.
 func mayFork(a spec.Analysis) bool {
-	return a.Script != "" && a.Project == "" && a.Warm != spec.None && a.Preload != spec.None && a.Limits != spec.LimitsOuter && !a.Requests()
+	return a.Script != "" && a.Project == "" && a.Warm != spec.None && a.Preload != spec.None && a.Limits != spec.LimitsOuter && a.Workdir == "" && !a.Requests()
 }
 
 // TemplateKind is the same for analyses that one template may serve, as far as their requests say; empty where none can. A script that only

@@ -42,6 +42,9 @@ type Analysis struct {
 	// nothing and stays empty in JSON.
 	Exclude []string `json:"exclude,omitzero"`
 
+	// Workdir is an absolute path inside where /work is shown too, and where the analysis starts; "" is /work alone.
+	Workdir string `json:"workdir,omitempty"`
+
 	// Rootfs is the root filesystem: "host", the name of an image, or a directory: "/DIR" or "./DIR".
 	Rootfs string `json:"rootfs,omitempty"`
 	// Runtime is a directory whose bin comes first in PATH, bound read-only at its own path: a conda environment, a venv

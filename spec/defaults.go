@@ -54,6 +54,9 @@ func (a Analysis) WithDefaults() Analysis {
 	if a.Requests() {
 		or(&a.Upload, MiB)
 	}
+	if a.Workdir == workDir {
+		a.Workdir = ""
+	}
 	if a.Exclude == nil {
 		a.Exclude = []string{"__pycache__", "*.pyc"}
 	}

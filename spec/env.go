@@ -145,7 +145,7 @@ func proxyEnv() map[string]string {
 }
 
 func scidexEnv(a Analysis, place Placement) map[string]string {
-	env := map[string]string{"SCIDEX_ANALYSIS_ID": a.ID, "SCIDEX_WORK_DIR": workDir}
+	env := map[string]string{"SCIDEX_ANALYSIS_ID": a.ID, "SCIDEX_WORK_DIR": a.StartDir()}
 	if place.HasData {
 		env["SCIDEX_DATA_DIR"] = "/data"
 	}

@@ -20,10 +20,11 @@ func (i Input) String() string { return i.Source + ":" + i.Destination }
 // inputsDir holds inputs without a destination.
 const inputsDir = "/inputs"
 
-// taken are directories of the container with another use; an input cannot be, contain or be in one of them.
+// taken are directories of the container with another use; an input cannot be, contain or be in one of them. /var/tmp is
+// /tmp, and programs expect what is in /run below /var too.
 var taken = [...]string{
-	"/analysis", "/bin", "/boot", "/data", "/dev", "/docs", "/etc", "/home", "/lib", "/lib32", "/lib64",
-	"/libx32", "/proc", "/root", "/run", "/sbin", "/sys", "/tmp", "/usr", "/var", "/work",
+	"/analysis", "/bin", "/boot", "/data", "/dev", "/docs", "/etc", "/home", "/lib", "/lib32", "/lib64", "/libx32",
+	"/proc", "/root", "/run", "/sbin", "/sys", "/tmp", "/usr", "/var/lock", "/var/run", "/var/tmp", "/work",
 }
 
 // ParseInput reads "SRC" or "SRC:DST". DST starts at the last ":/", so that a source may have colons; without DST the
@@ -82,21 +83,33 @@ func defaultDestination(source string) string {
 }
 
 func checkDestination(destination string) error {
-	if path.Clean(destination) != destination {
-		return fmt.Errorf("destination %s is not in its simplest form: write %s", quote(destination), quote(path.Clean(destination)))
-	}
 	if before, mode, docker := cutMode(destination); docker {
 		return fmt.Errorf("destination %s ends with docker's :%s: write %s; inputs are always read-only", quote(destination), mode, quote(before))
 	}
-	if strings.ContainsFunc(destination, isControl) {
-		return fmt.Errorf("destination %s has a control character", quote(destination))
+	if err := checkFresh(destination, "one below /inputs or a fresh one such as /models"); err != nil {
+		return fmt.Errorf("destination %w", err)
 	}
-	if destination == "/" || destination == inputsDir {
-		return fmt.Errorf("destination %s would hide others: choose a name below /inputs, such as /inputs/NAME", quote(destination))
+	return nil
+}
+
+// checkFresh refuses a path inside that cannot be a mount point of the request's. The error starts with the path; instead is what to
+// choose.
+func checkFresh(p, instead string) error {
+	if path.Clean(p) != p {
+		return fmt.Errorf("%s is not in its simplest form: write %s", quote(p), quote(path.Clean(p)))
+	}
+	if strings.ContainsFunc(p, isControl) {
+		return fmt.Errorf("%s has a control character", quote(p))
+	}
+	if p == "/" || p == inputsDir {
+		return fmt.Errorf("%s would hide others: choose %s", quote(p), instead)
 	}
 	for _, dir := range taken {
-		if within(destination, dir) {
-			return fmt.Errorf("destination %s lies in %s, which has its own use: choose one below /inputs or a fresh one such as /models", quote(destination), dir)
+		if within(p, dir) {
+			return fmt.Errorf("%s lies in %s, which has its own use: choose %s", quote(p), dir, instead)
+		}
+		if within(dir, p) {
+			return fmt.Errorf("%s would hide %s, which has its own use: choose %s", quote(p), dir, instead)
 		}
 	}
 	return nil

@@ -34,6 +34,7 @@ func manifestFields(a *Analysis) []field {
 		{"export", text(&a.Export)},
 		{"outputs", list(&a.Outputs)},
 		{"exclude", list(&a.Exclude)},
+		{"workdir", text(&a.Workdir)},
 		{"rootfs", text(&a.Rootfs)},
 		{"runtime", text(&a.Runtime)},
 		{"ids", text(&a.IDs)},

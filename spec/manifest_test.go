@@ -18,7 +18,7 @@ func everyField() Analysis {
 		Script: "penguins.py", Args: []string{"--bins", "1e3", "yes"},
 		Env: map[string]string{"LEVEL": "3", "EMPTY": ""}, Secrets: []string{"API_KEY"},
 		Data: "data", Docs: "none", Project: "src", Inputs: []string{"models:/models", "table.csv"}, Stage: "stage", Export: "out",
-		Outputs: []string{"*.csv", "plots/**/*.svg"}, Exclude: []string{}, Rootfs: "host", Runtime: "envs/science", IDs: "self",
+		Outputs: []string{"*.csv", "plots/**/*.svg"}, Exclude: []string{}, Workdir: "/job", Rootfs: "host", Runtime: "envs/science", IDs: "self",
 		Memory: 512 * MiB, CPUs: 0.5, Pids: 64, Timeout: Duration(90 * time.Minute), Grace: Duration(10 * time.Second), LogSize: MiB,
 		WorkSize: 3 * GiB, WorkFiles: 7000, WorkStorage: WorkTmpfs,
 		Limits: "best-effort", DigestInputs: "full", Deterministic: &yes, Keep: "failed", Preload: "numpy,pandas",

@@ -51,17 +51,22 @@ func withReadOnlyBinds(_ Analysis, place Placement, s *specs.Spec) error {
 	return nil
 }
 
-// withWork binds only the working directory, not mounts below it. A supervisor binds its own tmpfs there, which it can
+// withWork binds the working directory, last so that nothing hides it, and not mounts below it. A supervisor binds its own tmpfs there, which it can
 // still read after the container has ended; other runtimes mount theirs.
 func withWork(a Analysis, place Placement, s *specs.Spec) error {
 	if place.Portable && a.WorkStorage == WorkTmpfs {
+		if a.Workdir != "" {
+			return badField("workdir", "%s: another runtime cannot show a tmpfs twice: leave out work_storage", quote(a.Workdir))
+		}
 		work := a.WorkTmpfs(place.UID, place.GID, 0)
 		s.Mounts = append(s.Mounts, specs.Mount{
 			Destination: workDir, Type: "tmpfs", Source: "tmpfs", Options: append([]string{"nosuid", "nodev"}, work...),
 		})
 		return nil
 	}
-	s.Mounts = append(s.Mounts, bind(place.Work, workDir, "bind", "rprivate", "rw", "nosuid", "nodev"))
+	for _, dir := range a.WorkDirs() {
+		s.Mounts = append(s.Mounts, bind(place.Work, dir, "bind", "rprivate", "rw", "nosuid", "nodev"))
+	}
 	return nil
 }
 

@@ -265,6 +265,31 @@ func TestOCIWork(t *testing.T) {
 	}
 }
 
+// TestOCIWorkdir has /work at a second path, with the same options and after all that is read-only.
+func TestOCIWorkdir(t *testing.T) {
+	a := testAnalysis()
+	a.Workdir = "/var/spool/cwl"
+	s, err := OCI(a, portable(testPlacement()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := s.Mounts[len(s.Mounts)-2:]
+	if last[0].Destination != "/work" || last[1].Destination != "/var/spool/cwl" || last[1].Source != last[0].Source || !slices.Equal(last[1].Options, last[0].Options) {
+		t.Errorf("the last mounts are %+v", last)
+	}
+	if s.Process.Cwd != "/var/spool/cwl" || !slices.Contains(s.Process.Env, "SCIDEX_WORK_DIR=/var/spool/cwl") {
+		t.Errorf("it starts in %s, with %q", s.Process.Cwd, s.Process.Env)
+	}
+	a.Workdir = "/work"
+	if s, err = OCI(a, portable(testPlacement())); err != nil || s.Process.Cwd != "/work" || s.Mounts[len(s.Mounts)-1].Destination != "/work" || s.Mounts[len(s.Mounts)-2].Destination == "/work" {
+		t.Errorf("/work alone: %+v, %v", s, err)
+	}
+	a.Workdir, a.WorkStorage = "/job", WorkTmpfs
+	if _, err := OCI(a, portable(testPlacement())); err == nil || !strings.Contains(err.Error(), "another runtime cannot show a tmpfs twice") {
+		t.Error(err)
+	}
+}
+
 func TestOCIRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Analysis, *Placement)

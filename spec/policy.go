@@ -42,7 +42,7 @@ func digestOf(ociSpec *specs.Spec) (string, error) {
 func confined(a Analysis) Analysis {
 	return Analysis{
 		ID: "policy", Command: []string{"policy"},
-		Rootfs: a.Rootfs, IDs: a.IDs, Limits: a.Limits,
+		Workdir: a.Workdir, Rootfs: a.Rootfs, IDs: a.IDs, Limits: a.Limits,
 		WorkSize: a.WorkSize, WorkFiles: a.WorkFiles, WorkStorage: a.WorkStorage,
 		Memory: a.Memory, CPUs: a.CPUs, Pids: a.Pids, Timeout: a.Timeout, Grace: a.Grace, LogSize: a.LogSize,
 	}

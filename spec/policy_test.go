@@ -51,6 +51,7 @@ func TestPolicyDigestChangesWithFlags(t *testing.T) {
 		"best effort": {Limits: LimitsBestEffort}, // rlimits
 		"work size":   {WorkSize: 2 * GiB},        // the size of a file
 		"tmpfs":       {WorkStorage: WorkTmpfs},   // none
+		"workdir":     {Workdir: "/job"},          // a mount more
 		"image":       {Rootfs: "scientific"},     // no bind of /usr
 	} {
 		digest := policyDigest(t, a)

@@ -6,12 +6,9 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// workDir is the working directory inside, the only one harvested.
-const workDir = "/work"
-
-func withCommand(_ Analysis, place Placement, s *specs.Spec) error {
+func withCommand(a Analysis, place Placement, s *specs.Spec) error {
 	s.Process.Args = slices.Concat(place.Init, place.Command)
-	s.Process.Cwd = workDir
+	s.Process.Cwd = a.StartDir()
 	s.Process.Terminal = false
 	return nil
 }

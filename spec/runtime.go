@@ -97,15 +97,22 @@ func (a Analysis) Shows(path string) bool {
 			return true
 		}
 	}
+	if within(path, a.StartDir()) {
+		return true
+	}
 	inputs, err := a.ParseInputs()
 	return err != nil || a.Runtime != "" && within(path, a.Runtime) || slices.ContainsFunc(inputs, func(in Input) bool { return within(path, in.Destination) })
 }
 
-// CheckBeside refuses a directory shown at its own path if it hides an input or an input hides it.
+// CheckBeside refuses a directory shown at its own path if it hides an input or the working directory, or one of them hides it.
 func (a Analysis) CheckBeside(path string) error {
 	inputs, err := a.ParseInputs()
 	if err != nil {
 		return err
+	}
+	if dir := a.StartDir(); within(dir, path) || within(path, dir) {
+		return fmt.Errorf("it is shown at its own path, %s, and the working directory at %s, so that one would hide the other: choose another workdir, such as /job",
+			quote(path), dir)
 	}
 	for _, in := range inputs {
 		if within(in.Destination, path) || within(path, in.Destination) {

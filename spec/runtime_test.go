@@ -57,7 +57,7 @@ func TestCheckOwnPath(t *testing.T) {
 	}
 	// What an input cannot have, a runtime cannot, but for what is common for environments.
 	for _, dir := range taken {
-		free := []string{"/home", "/root", "/tmp", "/var"}
+		free := []string{"/home", "/root", "/tmp", "/var/lock", "/var/run"}
 		if err := CheckOwnPath(dir + "/x"); (err == nil) != slices.Contains(free, dir) {
 			t.Errorf("%s/x: %v", dir, err)
 		}
@@ -65,8 +65,8 @@ func TestCheckOwnPath(t *testing.T) {
 }
 
 func TestCheckBeside(t *testing.T) {
-	a := Analysis{Inputs: []string{"/host/models:/opt/models", "/host/table"}}
-	for path, ok := range map[string]bool{"/opt/env": true, "/opt/models2": true, "/opt": false, "/opt/models": false, "/opt/models/env": false} {
+	a := Analysis{Workdir: "/srv/job", Inputs: []string{"/host/models:/opt/models", "/host/table"}}
+	for path, ok := range map[string]bool{"/srv/env": true, "/srv": false, "/srv/job": false, "/srv/job/env": false, "/opt/env": true, "/opt/models2": true, "/opt": false, "/opt/models": false, "/opt/models/env": false} {
 		if err := a.CheckBeside(path); (err == nil) != ok {
 			t.Errorf("%s: %v", path, err)
 		}

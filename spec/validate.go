@@ -49,7 +49,7 @@ func badField(field, problem string, args ...any) error {
 func (a Analysis) Validate() error {
 	checks := []func(Analysis) error{
 		checkID, checkProgram, checkPaths, checkEnv, checkSecrets, checkLabels, checkGlobs,
-		checkInputs, checkRootfs, checkLimits, checkHosts, checkChoices,
+		checkInputs, checkWorkdir, checkRootfs, checkLimits, checkHosts, checkChoices,
 	}
 	for _, check := range checks {
 		if err := check(a); err != nil {

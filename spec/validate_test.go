@@ -103,6 +103,20 @@ func TestValidateRefuses(t *testing.T) {
 		{"preload", func(a *Analysis) { a.Preload = "numpy, os" }, `" os" is no module: give auto, none or modules such as numpy,pandas`},
 		{"keep", func(a *Analysis) { a.Keep = "allways" }, `it must be never or failed or always; did you mean "always"?`},
 		{"ids", func(a *Analysis) { a.IDs = "root" }, `ids "root" is not known, it must be range or self`},
+		{"relative workdir", func(a *Analysis) { a.Workdir = "job" }, `workdir "job" is no absolute path inside: write a fresh one such as /job`},
+		{"workdir with ..", func(a *Analysis) { a.Workdir = "/proc/../x" }, `workdir "/proc/../x" is not in its simplest form: write "/x"`},
+		{"workdir up", func(a *Analysis) { a.Workdir = "/job/.." }, `workdir "/job/.." is not in its simplest form: write "/"`},
+		{"workdir with a slash", func(a *Analysis) { a.Workdir = "/job/" }, `workdir "/job/" is not in its simplest form: write "/job"`},
+		{"all as workdir", func(a *Analysis) { a.Workdir = "/" }, `workdir "/" would hide others: choose a fresh one such as /job`},
+		{"workdir over inputs", func(a *Analysis) { a.Workdir = "/inputs" }, `workdir "/inputs" would hide others`},
+		{"workdir over /tmp", func(a *Analysis) { a.Workdir = "/var" }, `workdir "/var" would hide /var/lock, which has its own use`},
+		{"workdir in /usr", func(a *Analysis) { a.Workdir = "/usr/job" }, `workdir "/usr/job" lies in /usr, which has its own use`},
+		{"workdir in work", func(a *Analysis) { a.Workdir = "/work/job" }, `workdir "/work/job" lies in /work, which has its own use`},
+		{"workdir with escape", func(a *Analysis) { a.Workdir = "/\x1bjob" }, `has a control character`},
+		{"workdir with NUL", func(a *Analysis) { a.Workdir = "/a\x00b" }, `workdir "/a\x00b" has a NUL byte`},
+		{"workdir in an input", func(a *Analysis) { a.Workdir, a.Inputs = "/models/job", []string{"m:/models"} }, `workdir "/models/job" and input "m" at "/models" would hide each other: choose a fresh one such as /job`},
+		{"workdir around an input", func(a *Analysis) { a.Workdir, a.Inputs = "/srv", []string{"m:/srv/models"} }, `workdir "/srv" and input "m" at "/srv/models" would hide each other`},
+		{"workdir on an input", func(a *Analysis) { a.Workdir, a.Inputs = "/srv", []string{"m:/srv"} }, `workdir "/srv" and input "m" at "/srv" would hide each other`},
 		{"rootfs", func(a *Analysis) { a.Rootfs = "a b" }, `rootfs "a b" is neither host, nor the name of an image, nor a directory`},
 		{"little memory", func(a *Analysis) { a.Memory = 4*MiB - 1 }, "memory 4194303B is out of bounds: it must be at least 4MiB and at most 1PiB"},
 		{"much memory", func(a *Analysis) { a.Memory = PiB + 1 }, "memory"},
@@ -201,13 +215,25 @@ func TestParseInput(t *testing.T) {
 	}
 	for _, dir := range []string{
 		"/work", "/proc", "/dev", "/sys", "/usr", "/etc", "/tmp", "/home", "/data", "/docs", "/analysis", "/bin", "/sbin", "/lib",
-		"/lib32", "/lib64", "/libx32", "/var", "/run", "/root",
+		"/lib32", "/lib64", "/libx32", "/var/lock", "/var/run", "/var/tmp", "/run", "/root",
 	} {
 		for _, destination := range []string{dir, dir + "/x"} {
 			if got, err := ParseInput("a:" + destination); err == nil || !strings.Contains(err.Error(), "lies in "+dir+", which") {
 				t.Errorf("%s = %v, %v; want it refused", destination, got, err)
 			}
 		}
+	}
+}
+
+// TestInputBelowVar: workflow engines ask for places there. The whole of it would hide what has its own use.
+func TestInputBelowVar(t *testing.T) {
+	for _, destination := range []string{"/var/lib/cwl/stg1f3/file.txt", "/var/spool/cwl", "/var/lib", "/variable", "/var/temporary"} {
+		if got, err := ParseInput("a:" + destination); err != nil || got.Destination != destination {
+			t.Errorf("%s: %v, %v", destination, got, err)
+		}
+	}
+	if _, err := ParseInput("a:/var"); err == nil || !strings.Contains(err.Error(), `destination "/var" would hide /var/lock, which has its own use: choose one below /inputs`) {
+		t.Error(err)
 	}
 }
 

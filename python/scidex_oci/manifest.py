@@ -40,6 +40,7 @@ class Manifest(TypedDict, total=False):
     export: StrPath
     outputs: Sequence[str]
     exclude: Sequence[str]
+    workdir: str
     rootfs: StrPath
     runtime: StrPath
     ids: str

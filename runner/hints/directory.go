@@ -23,16 +23,19 @@ var (
 
 // noDirectory says how to create the directory of a file that the analysis wanted to write.
 func noDirectory(f Facts) string {
-	dir := strings.TrimPrefix(path.Clean(f.missingDir()), "/work/")
+	dir := path.Clean(f.missingDir())
+	for _, work := range f.Ended.Analysis.WorkDirs() {
+		dir = strings.TrimPrefix(dir, work+"/")
+	}
 	switch {
 	case changesDir(f) != "":
 		return ""
 	case dir == "." || f.shown(dir+"/."):
 		return ""
 	case path.IsAbs(dir) && !strings.HasPrefix(dir, "/tmp/"):
-		return fmt.Sprintf("there is no directory %s in the container: write to the current directory, /work", format.Line(dir, 200))
+		return fmt.Sprintf("there is no directory %s in the container: write to the current directory, %s", format.Line(dir, 200), f.Ended.Analysis.StartDir())
 	}
-	where := " in /work, which is empty at the start"
+	where := " in " + f.Ended.Analysis.StartDir() + ", which is empty at the start"
 	if path.IsAbs(dir) || f.Ended.Analysis.Stage != "" {
 		where = ""
 	}

@@ -71,6 +71,7 @@ func TestOf(t *testing.T) {
 	export := func(f *Facts) { f.Ended.Analysis.Export = "/out" }
 	sh := func(f *Facts) { f.Ended.Command = []string{"sh", "/analysis/a.sh"} }
 	const trace, inline = "Traceback (most recent call last):\n", "Traceback (most recent call last):\n  File \"<string>\", line 1, in <module>\n"
+	workdir := func(f *Facts) { f.Ended.Analysis.Workdir = "/job" }
 	const openW = trace + "  File \"/analysis/a.py\", line 1, in <module>\n    open(name, 'w')\n"
 	runtime := func(f *Facts) { f.Ended.Analysis.Runtime = "/opt/env" }
 	covered := map[string]bool{}
@@ -215,6 +216,8 @@ func TestOf(t *testing.T) {
 		"permission as self":    {facts(exit, "PermissionError: [Errno 13] Permission denied: '/docs/a'\n", func(f *Facts) { f.Ended.Report.Sandbox.IDs = "self" }), Unreadable, []string{"by you either"}},
 		"permission elsewhere":  {facts(exit, "PermissionError: [Errno 13] Permission denied: '/proc/kcore'\n"), "", nil},
 		"read-only":             {facts(exit, "OSError: [Errno 30] Read-only file system: '/data/out.csv'\n"), ReadOnly, []string{"/data/out.csv cannot be written", "/work"}},
+		"read-only, workdir":    {facts(exit, "OSError: [Errno 30] Read-only file system: '/data/out.csv'\n", workdir), ReadOnly, []string{"current directory, /job,"}},
+		"written in a workdir":  {facts(exit, openW+"FileNotFoundError: [Errno 2] No such file or directory: '/job/results/x.csv'\n", workdir), NoDirectory, []string{"no directory results in /job, which is empty"}},
 		"nothing written":       {facts(result.ReasonOutputMissing, ""), OutputMissing, []string{"wrote nothing"}},
 		"other outputs":         {facts(result.ReasonOutputMissing, "", func(f *Facts) { f.Listed = []string{"a", "b", "c", "d"} }), OutputMissing, []string{"wrote a, b, c and 1 more"}},
 		"nothing exported":      {facts(exit, "", state(catalog.Complete), export), NothingExported, []string{"left nothing to export in /work", "only scidex-result.json"}},

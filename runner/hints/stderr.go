@@ -123,7 +123,7 @@ func unreadable(f Facts) string {
 
 func readOnly(f Facts) string {
 	if name := f.find(noWrite); name != "" {
-		return name + " cannot be written: write to the current directory, /work, or to /tmp"
+		return name + " cannot be written: write to the current directory, " + f.Ended.Analysis.StartDir() + ", or to /tmp"
 	}
 	return ""
 }

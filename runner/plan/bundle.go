@@ -124,7 +124,7 @@ func (p *Plan) forCaller(place *spec.Placement) error {
 		}
 	}
 	place.UIDMappings, place.GIDMappings = uids, gids
-	return first(func() (err error) { p.Tree, err = plant(p.Base, p.Inputs, place.UID); return err }, p.spread)
+	return first(func() (err error) { p.Tree, err = p.plant(place.UID); return err }, p.spread)
 }
 
 // layOut makes the root filesystem's directories and the working directory.
@@ -139,6 +139,11 @@ func (p *Plan) layOut(place spec.Placement) error {
 	}
 	for _, b := range p.Inputs.Binds() {
 		if err := rootfs.MountPoint(place.Root, b.Destination, b.Directory); err != nil {
+			return err
+		}
+	}
+	for _, path := range p.Analysis.WorkDirs() {
+		if err := rootfs.MountPoint(place.Root, path, true); err != nil {
 			return err
 		}
 	}

@@ -54,6 +54,7 @@ func (p *Plan) plainJob(dir *workspace.Workdir) protocol.Job {
 		Forked:         p.Extra.Forked,
 		Template:       p.Extra.Template,
 		WorkPath:       filepath.Join(dir.Path, workspace.WorkName),
+		WorkDirs:       p.Analysis.WorkDirs(),
 		Links:          p.Links(),
 		Scratch:        spec.ScratchDirs(),
 		Audit:          p.Audit,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -35,7 +36,7 @@ func (p *Plan) openRoot(ctx context.Context, host *phase.Host, o inputs.Opener) 
 	if p.Base, err = openRootfs(ctx, host, p.Analysis, o); err != nil {
 		return err
 	}
-	p.Tree, err = plant(p.Base, p.Inputs, p.uid())
+	p.Tree, err = p.plant(p.uid())
 	return err
 }
 
@@ -163,21 +164,43 @@ func (b *Base) Close() error {
 }
 
 // plant plans the root filesystem for an analysis that is uid inside.
-func plant(base *Base, set *inputs.Set, uid uint32) (tree rootfs.Tree, err error) {
-	if base == nil {
+func (p *Plan) plant(uid uint32) (tree rootfs.Tree, err error) {
+	if p.Base == nil {
 		tree, err = rootfs.Host("/", uid)
-		return withRuntime(tree, set), err
+	} else if tree, err = rootfs.Directory(p.Base.Bind.Source, uid); err != nil {
+		err = fmt.Errorf("%s: %w", p.Base, err)
 	}
-	if tree, err = rootfs.Directory(base.Bind.Source, uid); err != nil {
-		return tree, fmt.Errorf("%s: %w", base, err)
+	if err != nil {
+		return tree, err
 	}
-	tree = withRuntime(tree, set)
-	for _, b := range set.Binds() {
-		if err := tree.CheckMountPoint(b.Destination, b.Directory); err != nil {
-			return tree, fmt.Errorf("%q cannot be shown at %s: %w; choose another destination", b.Source, b.Destination, err)
+	tree = withRuntime(tree, p.Inputs)
+	return tree, first(func() error { return checkInputPoints(tree, p.Inputs) }, func() error { return checkWorkPoint(tree, p.Analysis) })
+}
+
+// checkInputPoints refuses an input where the root filesystem has something that it would hide. Below /var that is anything: programs
+// keep their state there.
+func checkInputPoints(tree rootfs.Tree, set *inputs.Set) error {
+	for _, in := range set.Inputs {
+		b := in.Bind
+		err := tree.CheckMountPoint(b.Destination, b.Directory)
+		if err == nil && in.Flag == "--input" && strings.HasPrefix(b.Destination, "/var/") {
+			err = tree.CheckFresh(b.Destination)
+		}
+		if err != nil {
+			return fmt.Errorf("%q cannot be shown at %s: %w; choose another destination", b.Source, b.Destination, err)
 		}
 	}
-	return tree, nil
+	return nil
+}
+
+// checkWorkPoint refuses a second path of the working directory where the root filesystem has something.
+func checkWorkPoint(tree rootfs.Tree, a spec.Analysis) error {
+	for _, dir := range a.WorkDirs()[1:] {
+		if err := tree.CheckFresh(dir); err != nil {
+			return fmt.Errorf("--workdir %q cannot be made: %w; choose a fresh path such as /job", dir, err)
+		}
+	}
+	return nil
 }
 
 // withRuntime adds to a root filesystem what leads to the runtime's interpreter.
@@ -193,7 +216,11 @@ func (p *Plan) spread() (err error) {
 	if err := p.Base.Sound(); err != nil {
 		return err
 	}
-	p.Tree, err = p.Tree.Spread()
+	points := p.Analysis.WorkDirs()
+	for _, b := range p.Inputs.Binds() {
+		points = append(points, b.Destination)
+	}
+	p.Tree, err = p.Tree.Spread(points...)
 	return err
 }
 

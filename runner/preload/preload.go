@@ -89,6 +89,8 @@ func Obstacle(a spec.Analysis, command []string, inside string, script io.Reader
 	switch {
 	case a.Preload == spec.None:
 		return "--preload none"
+	case a.Workdir != "":
+		return "--workdir " + a.Workdir
 	case len(direct) > 0 && strings.HasPrefix(path.Base(direct[0]), "pypy"):
 		return "only CPython imports ahead" // as the hook says, where PyPy has the name of Python
 	case Python(command) == "" || len(direct) < 2 || direct[1] != inside:

@@ -224,7 +224,7 @@ func TestUsageIsOfOneRun(t *testing.T) {
 	}
 	if os.Geteuid() == 0 || !s.account.HasRange() { // else only the supervisor may look
 		for r, want := range map[*testRun]int{crowd: 1, alone: 0} {
-			list, err := procs.Unnamed(fmt.Sprintf("/proc/%d/root/proc", r.pid), "/work", 10)
+			list, err := procs.Unnamed(fmt.Sprintf("/proc/%d/root/proc", r.pid), []string{"/work"}, 10)
 			if err != nil || len(list) != want {
 				t.Errorf("%s: %d unnamed files are open (%v), want %d", r.id, len(list), err, want)
 			}
@@ -306,7 +306,7 @@ func newRun(t *testing.T, s *Supervisor, id, script string, grace time.Duration)
 		place.Binds = append(place.Binds, spec.Bind{Source: b.Source, Destination: b.Destination})
 	}
 	r.job = protocol.Job{
-		ID: id, Tree: tree, WorkPath: r.work.Name(), WorkMount: 2, Owner: slot.Analysis,
+		ID: id, Tree: tree, WorkPath: r.work.Name(), WorkMount: 2, WorkDirs: []string{"/work"}, Owner: slot.Analysis,
 		Bound: outputs.Extent{Files: 1000, Bytes: 1 << 30}, Timeout: time.Hour, Grace: grace,
 	}
 	r.job.Spec, err = spec.OCI(spec.Analysis{ID: id, Command: place.Command}, place)

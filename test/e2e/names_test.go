@@ -177,6 +177,25 @@ func TestExport(t *testing.T) {
 	h.mustRefuse(flags("outputs", "cat", id, "nothing-like-it.png"), `see "scidex-oci outputs ls `+id+`@1"`)
 }
 
+// TestExportBesideOthers: a run adds its outputs to a directory with other files where that is asked for. A file of the same name is
+// replaced, and nothing else changes.
+func TestExportBesideOthers(t *testing.T) {
+	h := newHarness(t)
+	h.write("full/sub/other.txt", "mine\n", 0o644)
+	h.write("full/a.txt", "before\n", 0o644)
+	args := append(flags("--export", "full"), shell("mkdir sub; echo one >a.txt; echo two >sub/b.txt")...)
+	h.mustRefuse(append(flags("run"), args...), "full", "not empty", "--overwrite")
+	h.start(append(flags("--id", h.newID(), "--overwrite"), args...)...).expect(t, "complete", "exit", 0)
+	for name, want := range map[string]string{"sub/other.txt": "mine\n", "a.txt": "one\n", "sub/b.txt": "two\n"} {
+		if got := readFile(t, h.path("full/"+name)); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if got := matches(h.path("full/*")); len(got) != 3 { // with scidex-result.json
+		t.Errorf("exported %q", got)
+	}
+}
+
 // listed is one line of outputs ls --json.
 type listed struct {
 	Verdict string `json:"verdict"`

@@ -214,6 +214,7 @@ type request struct {
 	Export  string            `json:"export,omitempty"`
 	Outputs []string          `json:"outputs,omitempty"`
 	Exclude []string          `json:"exclude,omitempty"`
+	Workdir string            `json:"workdir,omitempty"`
 	Rootfs  string            `json:"rootfs,omitempty"`
 	Runtime string            `json:"runtime,omitempty"`
 	IDs     string            `json:"ids,omitempty"`

@@ -101,6 +101,7 @@ func TestSelftestPasses(t *testing.T) {
 	args := []string{
 		"--target", "postgres://" + db.User + ":hunter2@localhost:" + db.port() + "/" + db.Database, "--input", h.path("input"),
 		"--memory", "512MiB", "--pids", "60", "--timeout", "5m", "--env", "GIVEN=1", "--secret", "PGPASSWORD",
+		"--workdir", "/job",
 	}
 	want := []string{"127.0.0.1:" + db.port(), "localhost:" + db.port()}
 	for _, host := range addresses(t) {

@@ -28,6 +28,7 @@ func groups() []group {
 			{"command", "a program and its arguments, in place of script and args", `[sort, -rn, /data/all.txt]`},
 			{"env", "variables; their values are kept with the run and shown", `{LEVEL: "3"}`},
 			{"secrets", "variables of the caller that are passed on; only their names are kept", `[API_KEY]`},
+			{"workdir", "a fresh path inside where /work is shown too, and where the program starts", "/job"},
 			{"rootfs", "host: the programs of this host; else the name of an image or a directory", a.Rootfs},
 			{"runtime", "a venv, a conda environment or another directory whose bin comes first in PATH, or none", spec.None},
 			{"deterministic", "true: one thread for numeric libraries, SCIDEX_RNG_SEED=0, no random addresses", "false"},

@@ -29,6 +29,7 @@ func (o *Analysis) Flags() []*Flag {
 		o.pairs("label", "keep the label `K=V` with the run; repeatable", nil, func(a *spec.Analysis) *map[string]string { return &a.Labels }),
 		o.list("output", "require that `GLOB` matches an output, else the run fails; repeatable", func(a *spec.Analysis) *[]string { return &a.Outputs }),
 		o.list("exclude", "do not harvest what matches `GLOB` (default: __pycache__, *.pyc); repeatable", func(a *spec.Analysis) *[]string { return &a.Exclude }),
+		o.one("workdir", "show /work at `PATH` too, a fresh path inside such as /job, and start there (default: /work)", func(a *spec.Analysis) *string { return &a.Workdir }, "give one path inside"),
 		o.one("rootfs", "run on `host|NAME|DIR`: the programs of the host (default), an image (see image ls), or an unpacked root filesystem, /DIR or ./DIR", func(a *spec.Analysis) *string { return &a.Rootfs }, oneOf),
 		o.one("runtime", "bind the environment or programs in `NAME|DIR` read-only at their own path, bin first in PATH: a name of the config file's runtimes, the directory of a venv (with its base interpreter), of a conda environment, or another with a bin, or none", func(a *spec.Analysis) *string { return &a.Runtime }, oneOf),
 		o.text("ids", "`range|self`: user ids of the run's own (the default where there is a range), or the caller's id", func(a *spec.Analysis) *string { return &a.IDs }),

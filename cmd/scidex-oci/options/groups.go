@@ -32,7 +32,7 @@ func groupOf(name string) string {
 	switch name {
 	case "data", "docs", "project", "input", "stage", "digest-inputs":
 		return groupInputs
-	case "script", "rootfs", "runtime", "env", "secret", "file", "again", "deterministic":
+	case "script", "workdir", "rootfs", "runtime", "env", "secret", "file", "again", "deterministic":
 		return groupProgram
 	case "memory", "cpus", "pids", "timeout", "grace", "log-size", "work-size", "work-files", "work-storage", "limits", "network", "allow-host", "allow-upload", "inject", "ids", "min-free":
 		return groupLimits

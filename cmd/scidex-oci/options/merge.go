@@ -18,6 +18,7 @@ func Merge(base, over spec.Analysis) spec.Analysis {
 		{&a.Project, &over.Project},
 		{&a.Stage, &over.Stage},
 		{&a.Export, &over.Export},
+		{&a.Workdir, &over.Workdir},
 		{&a.Rootfs, &over.Rootfs},
 		{&a.Runtime, &over.Runtime},
 		{&a.IDs, &over.IDs},

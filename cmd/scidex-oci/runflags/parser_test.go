@@ -54,7 +54,7 @@ func TestAnalysisOfFlags(t *testing.T) {
 		"--script", "s.py", "--stage", "st", "--export", "out", "--env", "A=1,2=3", "--env", "LANGUAGE", "--secret", "TOKEN",
 		"--label", "team=brain", "--output", "*.csv", "--exclude", "*.tmp", "--ids", "self", "--memory", "512MiB",
 		"--cpus", "0.5", "--pids", "50", "--timeout", "90s", "--grace", "1s", "--log-size", "1MiB", "--limits", "best-effort",
-		"--work-size", "3GiB", "--work-files", "7", "--work-storage", "tmpfs", "--network", "none", "--digest-inputs", "full", "--deterministic", "--keep", "failed", "--rootfs", "host", "--", "--seed", "2", "--json")
+		"--work-size", "3GiB", "--work-files", "7", "--work-storage", "tmpfs", "--network", "none", "--digest-inputs", "full", "--deterministic", "--keep", "failed", "--workdir", "/job", "--rootfs", "host", "--", "--seed", "2", "--json")
 	got, err := k.Analysis(t.Context(), noFind)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestAnalysisOfFlags(t *testing.T) {
 		Outputs: []string{"*.csv"}, Exclude: []string{"*.tmp"}, IDs: "self", Memory: 512 * spec.MiB, CPUs: 0.5, Pids: 50,
 		Timeout: spec.Duration(90 * time.Second), Grace: spec.Duration(time.Second), LogSize: spec.MiB,
 		WorkSize: 3 * spec.GiB, WorkFiles: 7, WorkStorage: "tmpfs",
-		Limits: "best-effort", DigestInputs: "full", Deterministic: &yes, Keep: "failed", Rootfs: "host",
+		Limits: "best-effort", DigestInputs: "full", Deterministic: &yes, Keep: "failed", Workdir: "/job", Rootfs: "host",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

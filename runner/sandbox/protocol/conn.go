@@ -14,13 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of one frame. Descriptors are at most SCM_MAX_FD (unix(7)).
+const headerSize = 16 // bytes: the lengths of the message and of its bulk
+
+// Bounds of one frame. A part of its descriptors is what one call takes, SCM_MAX_FD (unix(7)), and goes with a byte of the header or more.
 const (
 	maxFrame = 64 << 20 // bytes
-	maxFiles = 253
+	maxPart  = 253
+	maxFiles = headerSize * maxPart
 )
-
-const headerSize = 16 // bytes: the lengths of the message and of its bulk
 
 // Conn carries messages and descriptors between launcher and supervisor. Each frame is a header, a JSON message and its
 // job's bulk; descriptors travel with the header.
@@ -106,19 +107,11 @@ func (c *Conn) Send(m Message, files ...*os.File) error {
 	if len(body)+bulk > maxFrame || len(files) > maxFiles {
 		return fmt.Errorf("send %s: %d bytes and %d descriptors are too much", m.Type, len(body)+bulk, len(files))
 	}
-	var rights []byte
-	if len(files) > 0 {
-		fds := make([]int, len(files))
-		for i, f := range files {
-			fds[i] = int(f.Fd())
-		}
-		rights = unix.UnixRights(fds...)
-	}
 	c.write.Lock()
 	defer c.write.Unlock()
 	header := binary.NativeEndian.AppendUint64(nil, uint64(len(body)))
 	header = binary.NativeEndian.AppendUint64(header, uint64(bulk))
-	if _, _, err := c.sock.WriteMsgUnix(header, rights, nil); err != nil {
+	if err := c.sendHeader(header, files); err != nil {
 		return fmt.Errorf("send %s: %w", m.Type, err)
 	}
 	all := net.Buffers(append([][]byte{body}, parts...))
@@ -128,30 +121,68 @@ func (c *Conn) Send(m Message, files ...*os.File) error {
 	return nil
 }
 
+// sendHeader sends all parts but the last with a byte each.
+func (c *Conn) sendHeader(header []byte, files []*os.File) error {
+	for len(files) > maxPart {
+		if err := c.sendPart(header[:1], files[:maxPart]); err != nil {
+			return err
+		}
+		header, files = header[1:], files[maxPart:]
+	}
+	return c.sendPart(header, files)
+}
+
+func (c *Conn) sendPart(text []byte, files []*os.File) error {
+	var rights []byte
+	if len(files) > 0 {
+		fds := make([]int, len(files))
+		for i, f := range files {
+			fds[i] = int(f.Fd())
+		}
+		rights = unix.UnixRights(fds...)
+	}
+	_, _, err := c.sock.WriteMsgUnix(text, rights, nil)
+	return err
+}
+
+// receiveHeader adds the descriptors to a message. A call of the kernel returns at most one part.
+func (c *Conn) receiveHeader(header []byte, m *Message) error {
+	oob := make([]byte, unix.CmsgSpace(maxPart*4))
+	for got := 0; got < len(header); {
+		n, oobn, flags, _, err := c.sock.ReadMsgUnix(header[got:], oob)
+		if err != nil {
+			return err
+		}
+		if n == 0 && got > 0 {
+			return io.ErrUnexpectedEOF
+		}
+		if n == 0 {
+			return io.EOF
+		}
+		files, err := parseRights(oob[:oobn])
+		m.Files = append(m.Files, files...)
+		if err != nil {
+			return err
+		}
+		m.Torn = m.Torn || flags&unix.MSG_CTRUNC != 0
+		got += n
+	}
+	if m.Torn {
+		Discard(m.Files)
+		m.Files = nil
+	}
+	return nil
+}
+
 // Receive returns io.EOF when the peer is gone.
 func (c *Conn) Receive() (m Message, err error) {
 	var header [headerSize]byte
-	oob := make([]byte, unix.CmsgSpace(maxFiles*4))
-	n, oobn, flags, _, err := c.sock.ReadMsgUnix(header[:], oob)
-	if err != nil {
-		return m, err
-	}
-	if n == 0 {
-		return m, io.EOF
-	}
 	defer func() {
 		if err != nil {
 			Discard(m.Files)
 		}
 	}()
-	if m.Files, err = parseRights(oob[:oobn]); err != nil {
-		return m, err
-	}
-	if m.Torn = flags&unix.MSG_CTRUNC != 0; m.Torn {
-		Discard(m.Files)
-		m.Files = nil
-	}
-	if _, err := io.ReadFull(c.sock, header[n:]); err != nil {
+	if err := c.receiveHeader(header[:], &m); err != nil {
 		return m, err
 	}
 	size, bulk := binary.NativeEndian.Uint64(header[:8]), binary.NativeEndian.Uint64(header[8:])

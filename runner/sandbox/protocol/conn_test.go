@@ -99,6 +99,43 @@ func TestConnCarriesMessagesAndDescriptors(t *testing.T) {
 	}
 }
 
+// TestConnCarriesManyDescriptors: more than one call takes, in their order, with another message before and after.
+func TestConnCarriesManyDescriptors(t *testing.T) {
+	a, b := pair(t)
+	for _, n := range []int{maxPart, maxPart + 1, 2*maxPart + 1} {
+		var files []*os.File
+		for range n {
+			f, err := os.CreateTemp(t.TempDir(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, f)
+		}
+		if err := errors.Join(a.Send(Message{Type: "before"}), a.Send(Message{Type: "many"}, files...), a.Send(Message{Type: "after"}, files[0])); err != nil {
+			t.Fatal(err)
+		}
+		if before, err := b.Receive(); err != nil || before.Type != "before" || len(before.Files) != 0 {
+			t.Fatalf("%s with %d files, %v", before.Type, len(before.Files), err)
+		}
+		many, err := b.Receive()
+		if err != nil || many.Type != "many" || len(many.Files) != n {
+			t.Fatalf("%s with %d files, %v; want %d", many.Type, len(many.Files), err, n)
+		}
+		for i, f := range files {
+			sent, err1 := f.Stat()
+			got, err2 := many.Files[i].Stat()
+			if err1 != nil || err2 != nil || !os.SameFile(sent, got) {
+				t.Fatalf("file %d of %d is another", i, n)
+			}
+		}
+		after, err := b.Receive()
+		if err != nil || after.Type != "after" || len(after.Files) != 1 {
+			t.Fatalf("%s with %d files, %v", after.Type, len(after.Files), err)
+		}
+		Discard(append(append(files, many.Files...), after.Files...))
+	}
+}
+
 func TestConnRefusesTooManyDescriptors(t *testing.T) {
 	a, _ := pair(t)
 	if err := a.Send(Message{Type: "x"}, make([]*os.File, maxFiles+1)...); err == nil {

@@ -57,6 +57,8 @@ type Job struct {
 	WorkPath string `json:"work_path"`
 	// WorkMount is the file of the working directory's detached mount; 0: bind WorkPath.
 	WorkMount int `json:"work_mount,omitempty"`
+	// WorkDirs are the paths of the working directory inside; the first is mounted before the others.
+	WorkDirs []string `json:"work_dirs"`
 	// Links are made in the working directory unless their names exist.
 	Links map[string]string `json:"links,omitempty"`
 	// Scratch are directories inside that end with the container.

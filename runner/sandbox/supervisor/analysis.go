@@ -76,7 +76,7 @@ func (a *analysis) watch(ctx context.Context) {
 		Left: func() {
 			a.counting.Do(a.count)
 			var err error
-			a.work.writers, err = procs.WorkWriters(a.proc.Name())
+			a.work.writers, err = procs.WorkWriters(a.proc.Name(), a.job.WorkDirs)
 			exit.Unseen, exit.Writers = err != nil, len(a.work.writers) > 0
 		},
 	})

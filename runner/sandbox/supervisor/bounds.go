@@ -11,7 +11,7 @@ import (
 // watchBounds starts the run's watchdog. The kernel bounds a tmpfs at /work.
 func (a *analysis) watchBounds(ctx context.Context) *watchdog.Watchdog {
 	c := watchdog.Config{
-		Bound: a.job.Bound, Floor: a.job.Floor, Links: a.job.Links, Proc: a.proc.Name(), Path: "/work",
+		Bound: a.job.Bound, Floor: a.job.Floor, Links: a.job.Links, Proc: a.proc.Name(), Paths: a.job.WorkDirs,
 		Kill: a.kill,
 		Kept: []watchdog.Kept{{Dir: a.work.ingest, Of: "the blob store"}},
 	}

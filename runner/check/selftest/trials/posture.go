@@ -31,12 +31,12 @@ func Writes(v view.View) (all []Trial) {
 		}
 	}
 	return append(all,
-		Fact("write", "/", canary.Attempt{Do: "create below", At: "/", With: skipped(v, writable...)}, judge.NothingCreated),
+		Fact("write", "/", canary.Attempt{Do: "create below", At: "/", With: skipped(v, append(v.Analysis.WorkDirs(), writable...)...)}, judge.NothingCreated),
 		Fact("sockets", "/", canary.Attempt{Do: "connect below", At: "/", With: skipped(v, "/proc")}, judgeSockets(v)))
 }
 
-// writable are the directories that a run may write, and /proc, where nothing can be created.
-var writable = []string{"/work", "/tmp", "/dev/shm", "/dev/pts", "/home/analysis", "/proc"}
+// writable are the directories that a run may write besides /work, and /proc, where nothing can be created.
+var writable = []string{"/tmp", "/dev/shm", "/dev/pts", "/home/analysis", "/proc"}
 
 // skipped are paths that a search of the root omits: the inputs, which have their own trials, and others.
 func skipped(v view.View, others ...string) string {

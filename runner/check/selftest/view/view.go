@@ -29,6 +29,7 @@ type View struct {
 func Look(ctx context.Context, r *phase.Host, a spec.Analysis, id string) (v View, err error) {
 	wanted := a
 	wanted.ID, wanted.Command = id, []string{canary.ProgramPath}
+	wanted.WorkStorage = spec.WorkDisk // other runtimes show no tmpfs twice (--workdir)
 	raw, err := plan.Spec(ctx, r, wanted)
 	if err != nil {
 		return v, err
@@ -41,7 +42,7 @@ func Look(ctx context.Context, r *phase.Host, a spec.Analysis, id string) (v Vie
 		return v, err
 	}
 	for _, m := range config.Mounts {
-		if m.Type == "bind" && isInput(m.Destination) {
+		if m.Type == "bind" && !slices.Contains(m.Options, "rw") && isInput(m.Destination) {
 			v.Inputs = append(v.Inputs, NewInput(m.Source, m.Destination))
 		}
 	}

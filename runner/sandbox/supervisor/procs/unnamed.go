@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -13,15 +14,15 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
-// Unnamed finds the deleted files on the mount at work, as the processes see it, that a process of the run has open. It
+// Unnamed finds the deleted files on the mounts at work, paths as the processes see them, that a process of the run has open. It
 // reads the descriptors of every process but init in its /proc, and stops early after more than most files. It does not
 // find a file that is only mapped, or only in flight through a socket.
-func Unnamed(proc, work string, most int64) ([]outputs.Inode, error) {
+func Unnamed(proc string, work []string, most int64) ([]outputs.Inode, error) {
 	pids, err := os.ReadDir(proc)
 	if err != nil {
 		return nil, err
 	}
-	s := fdSurvey{found: map[[2]uint64]int64{}, most: most, path: filepath.Join("root", work)}
+	s := fdSurvey{found: map[[2]uint64]int64{}, most: most, paths: work}
 	for _, entry := range pids {
 		if pid, err := strconv.Atoi(entry.Name()); err == nil && pid != 1 {
 			if err := s.process(filepath.Join(proc, entry.Name())); err != nil {
@@ -39,20 +40,18 @@ func Unnamed(proc, work string, most int64) ([]outputs.Inode, error) {
 type fdSurvey struct {
 	found map[[2]uint64]int64 // allocated bytes by device and inode
 	most  int64
-	path  string // of /work, in a process's directory
-	work  uint64 // id of its mount
+	paths []string // of /work, in a process's root
+	work  []uint64 // ids of its mounts
 
 	target [unix.PathMax]byte // of a link; the kernel shows none longer
 }
 
 // process checks one process, which may end.
 func (s *fdSurvey) process(dir string) error {
-	var st unix.Statx_t
-	err := unix.Statx(unix.AT_FDCWD, filepath.Join(dir, s.path), unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &st)
-	if err != nil {
+	var err error
+	if s.work, err = mountsAt(filepath.Join(dir, "root"), s.paths); err != nil {
 		return gone(err)
 	}
-	s.work = st.Mnt_id
 	fds, err := os.Open(filepath.Join(dir, "fd"))
 	if err != nil {
 		return gone(err)
@@ -84,7 +83,7 @@ func (s *fdSurvey) descriptor(fds int, name string) {
 	if err := unix.Statx(fds, name, 0, unix.STATX_BASIC_STATS|unix.STATX_MNT_ID, &st); err != nil {
 		return
 	}
-	if st.Mnt_id != s.work || st.Nlink > 0 {
+	if !slices.Contains(s.work, st.Mnt_id) || st.Nlink > 0 {
 		return
 	}
 	size := int64(st.Blocks) * 512
@@ -92,6 +91,19 @@ func (s *fdSurvey) descriptor(fds int, name string) {
 		size = outputs.Allocated(int64(st.Blocks), int64(st.Size))
 	}
 	s.found[[2]uint64{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}] = size
+}
+
+// mountsAt are the ids of the mounts at paths below root.
+func mountsAt(root string, paths []string) ([]uint64, error) {
+	ids := make([]uint64, 0, len(paths))
+	for _, path := range paths {
+		var st unix.Statx_t
+		if err := unix.Statx(unix.AT_FDCWD, filepath.Join(root, path), unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &st); err != nil {
+			return nil, err
+		}
+		ids = append(ids, st.Mnt_id)
+	}
+	return ids, nil
 }
 
 // gone ignores errors about a process that has ended or is not the run's.

@@ -39,7 +39,7 @@ func TestUnnamed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := Unnamed("/proc", work, math.MaxInt64)
+	list, err := Unnamed("/proc", []string{work}, math.MaxInt64)
 	if err != nil {
 		t.Fatal(err)
 	}

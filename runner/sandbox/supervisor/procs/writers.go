@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,15 +26,15 @@ const settling = time.Second
 // errUnseen says that there may be more writers than found.
 var errUnseen = errors.New("not all descriptors could be looked at")
 
-// writers finds the regular files on a mount that processes have open for writing, or mapped so, from every process but
+// writers finds the regular files on mounts that processes have open for writing, or mapped so, from every process but
 // init in proc. They have been sent SIGSTOP, and it waits until they have stopped. With errUnseen there may be more. A
 // descriptor only in flight through a socket is not found.
-func writers(proc string, mount uint64, most int, wait time.Duration) ([]outputs.Inode, error) {
+func writers(proc string, mounts []uint64, most int, wait time.Duration) ([]outputs.Inode, error) {
 	pids, err := os.ReadDir(proc)
 	if err != nil {
 		return nil, err
 	}
-	s := writerSurvey{mount: mount, left: most, until: time.Now().Add(wait), found: map[outputs.Inode]bool{}}
+	s := writerSurvey{mounts: mounts, left: most, until: time.Now().Add(wait), found: map[outputs.Inode]bool{}}
 	for _, entry := range pids {
 		if pid, err := strconv.Atoi(entry.Name()); err == nil && pid != 1 {
 			s.process(filepath.Join(proc, entry.Name()))
@@ -47,11 +48,11 @@ func writers(proc string, mount uint64, most int, wait time.Duration) ([]outputs
 }
 
 type writerSurvey struct {
-	mount uint64
-	left  int // to check
-	until time.Time
-	found map[outputs.Inode]bool
-	err   error
+	mounts []uint64
+	left   int // to check
+	until  time.Time
+	found  map[outputs.Inode]bool
+	err    error
 }
 
 // process checks all threads: the first may have ended, and others may have their own descriptors.
@@ -142,7 +143,7 @@ func (s *writerSurvey) descriptors(task string) {
 	}
 }
 
-// writes reports from proc_pid_fdinfo(5), which involves no file system, whether fd is open for writing on the mount.
+// writes reports from proc_pid_fdinfo(5), which involves no file system, whether fd is open for writing on one of the mounts.
 func (s *writerSurvey) writes(task, fd string) bool {
 	text, err := os.ReadFile(filepath.Join(task, "fdinfo", fd))
 	s.note(task, err)
@@ -156,7 +157,7 @@ func (s *writerSurvey) writes(task, fd string) bool {
 			mount, _ = strconv.ParseUint(value, 10, 64)
 		}
 	}
-	return mount == s.mount && flags&unix.O_PATH == 0 && flags&unix.O_ACCMODE != unix.O_RDONLY
+	return slices.Contains(s.mounts, mount) && flags&unix.O_PATH == 0 && flags&unix.O_ACCMODE != unix.O_RDONLY
 }
 
 func (s *writerSurvey) file(task, fd string) {
@@ -198,12 +199,12 @@ func mappedFile(device, number string) (outputs.Inode, bool) {
 	return outputs.Inode{Dev: unix.Mkdev(uint32(major), uint32(minor)), Ino: ino}, errors.Join(err1, err2, err3) == nil && ino > 0
 }
 
-// WorkWriters finds the files of /work that the rest of the analysis has open for writing. On an error there may be more.
-func WorkWriters(proc string) ([]outputs.Inode, error) {
-	var work unix.Statx_t
-	err := unix.Statx(unix.AT_FDCWD, filepath.Join(proc, "1/root/work"), unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &work)
+// WorkWriters finds the files of /work, which is mounted at these paths inside, that the rest of the analysis has open for writing. On
+// an error there may be more.
+func WorkWriters(proc string, work []string) ([]outputs.Inode, error) {
+	mounts, err := mountsAt(filepath.Join(proc, "1/root"), work)
 	if err != nil {
 		return nil, err
 	}
-	return writers(proc, work.Mnt_id, mostDescriptors, settling)
+	return writers(proc, mounts, mostDescriptors, settling)
 }

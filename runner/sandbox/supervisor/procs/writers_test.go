@@ -45,7 +45,7 @@ func TestWriters(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := onlyThis(t)
-	found, err := writers(own, mount.Mnt_id, math.MaxInt32, 0)
+	found, err := writers(own, []uint64{mount.Mnt_id}, math.MaxInt32, 0)
 	if err != nil {
 		t.Error(err)
 	}
@@ -59,7 +59,7 @@ func TestWriters(t *testing.T) {
 			t.Errorf("%s is found", name)
 		}
 	}
-	if _, err := writers(own, mount.Mnt_id, 3, 0); err == nil {
+	if _, err := writers(own, []uint64{mount.Mnt_id}, 3, 0); err == nil {
 		t.Error("with a bound of 3 nothing is said of the rest")
 	}
 }

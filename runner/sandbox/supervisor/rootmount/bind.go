@@ -38,7 +38,7 @@ func (a Area) bindAll(root string, job *protocol.Job, files []*os.File) (walls p
 			walls.Sockets = walls.Sockets.Weaker(wall)
 		}
 	}
-	if err := bindWork(filepath.Join(root, "work"), job, files); err != nil {
+	if err := bindWork(root, job, files); err != nil {
 		return walls, fmt.Errorf("bind %s: %w", job.WorkPath, err)
 	}
 	return walls, nil
@@ -106,7 +106,9 @@ func givenOr(files []*os.File, i int, path string) (*os.File, error) {
 	return mountfd.Open(path, mountfd.ReadOnly)
 }
 
-func bindWork(target string, job *protocol.Job, files []*os.File) error {
+// bindWork mounts the working directory, which has no mount of the run's in it.
+func bindWork(root string, job *protocol.Job, files []*os.File) error {
+	target := filepath.Join(root, job.WorkDirs[0])
 	if job.Template {
 		return bindNoWork(target)
 	}
@@ -125,7 +127,26 @@ func bindWork(target string, job *protocol.Job, files []*os.File) error {
 	if err := check(mount, st.Dev, st.Ino); err != nil {
 		return err
 	}
-	return mountfd.Attach(mount, target)
+	if err := mountfd.Attach(mount, target); err != nil {
+		return err
+	}
+	return bindAgain(root, mount, job.WorkDirs[1:])
+}
+
+// bindAgain mounts at further paths what was attached; what is attached nowhere cannot be cloned by older kernels.
+func bindAgain(root string, attached *os.File, paths []string) error {
+	for _, path := range paths {
+		mount, err := mountfd.DetachReadWrite(attached)
+		if err != nil {
+			return err
+		}
+		err = mountfd.AttachBelow(root, path, mount)
+		mount.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bindNoWork mounts an empty directory of a template, which is no run.

@@ -72,6 +72,11 @@ func populate(root string, job *protocol.Job, files []*os.File) error {
 			return err
 		}
 	}
+	for _, path := range job.WorkDirs {
+		if err := rootfs.MountPoint(root, path, true); err != nil {
+			return err
+		}
+	}
 	if job.Script != nil {
 		return putScript(root, *job.Script, files[job.Script.File])
 	}

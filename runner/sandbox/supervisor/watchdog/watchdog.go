@@ -28,8 +28,8 @@ type Config struct {
 	Bound outputs.Extent
 	Floor freespace.Floor
 	Links map[string]string
-	Proc  string // the container's /proc
-	Path  string // of /work, as its processes see it
+	Proc  string   // the container's /proc
+	Paths []string // of /work, as its processes see it
 	Kill  func() error
 }
 
@@ -235,7 +235,7 @@ func (d *Watchdog) confirm(ctx context.Context, ruler *outputs.Ruler) (outputs.E
 	if err != nil || got.Exceeds(d.Bound) {
 		return got, err
 	}
-	list, err := procs.Unnamed(d.Proc, d.Path, d.Bound.Files)
+	list, err := procs.Unnamed(d.Proc, d.Paths, d.Bound.Files)
 	if err != nil {
 		return got, err
 	}
@@ -247,7 +247,7 @@ func (d *Watchdog) confirm(ctx context.Context, ruler *outputs.Ruler) (outputs.E
 // survey of names does not wait for it.
 func (d *Watchdog) openFiles() *survey {
 	return &survey{do: func(context.Context) (outputs.Extent, bool, error) {
-		list, err := procs.Unnamed(d.Proc, d.Path, d.Bound.Files)
+		list, err := procs.Unnamed(d.Proc, d.Paths, d.Bound.Files)
 		d.unnamed.Store(&list)
 		return d.room(), true, err
 	}}

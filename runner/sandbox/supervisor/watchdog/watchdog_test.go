@@ -24,7 +24,7 @@ func kennel(t *testing.T, bound outputs.Extent, floor freespace.Floor) (d *Watch
 	done := make(chan struct{})
 	once := sync.OnceFunc(func() { close(done) })
 	return &Watchdog{Config: Config{
-		Work: dir, Kept: []Kept{{dir, "/work"}}, Bound: bound, Floor: floor, Proc: t.TempDir(), Path: dir.Name(),
+		Work: dir, Kept: []Kept{{dir, "/work"}}, Bound: bound, Floor: floor, Proc: t.TempDir(), Paths: []string{dir.Name()},
 		Kill: func() error { once(); return nil },
 	}}, done
 }
