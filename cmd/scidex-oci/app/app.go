@@ -77,6 +77,7 @@ func commands(p *command.Program) []*cli.Command {
 		command.NetEntry("report", "write a page about a run that has ended: one HTML file for people"),
 		command.NetEntry("ui", "show runs in a browser on this host, and what goes on"),
 		newCrateCommand(p), newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p), newPinCommand(p), newUnpinCommand(p),
+		command.NetEntry("docker", "run the analyses of a workflow engine that calls docker"),
 		command.NetEntry("image", "pull, import, list and remove images of root filesystems"),
 		catalogcmd.New(p), configcmd.New(p), newGCCommand(p), newDoctorCommand(p),
 		newSelftestCommand(p), newCanaryCommand(p), command.DecompressEntry(), command.ProxyEntry(), command.ExportSpansEntry(), newCompletionCommand(p), newCompleteCommand(p), newDocsCommand(p),
