@@ -82,6 +82,15 @@ func (s *Store) Get(name string) (Image, error) {
 	return s.image(c)
 }
 
+// Command returns entry point and command in the configuration of an image, which no run executes by itself.
+func (s *Store) Command(name string) (entrypoint, command []string, err error) {
+	c, err := s.resolve(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.config.Config.Entrypoint, c.config.Config.Cmd, nil
+}
+
 // resolve returns a name's image.
 func (s *Store) resolve(name string) (*contents, error) {
 	desc, err := s.find(name)

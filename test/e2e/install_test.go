@@ -28,6 +28,7 @@ func (h *harness) release(dir string) string {
 		program := readFile(h.t, filepath.Join(filepath.Dir(theHost.bin), name))
 		h.write(dir+"/"+name+"-v1.2.3-linux-"+runtime.GOARCH, program, 0o755)
 	}
+	h.write(dir+"/scidex-oci-docker-v1.2.3", readFile(h.t, filepath.Join(filepath.Dir(theHost.bin), "scidex-oci-docker")), 0o755)
 	man := filepath.Join(h.t.TempDir(), "man")
 	if out := h.finish(h.command(theHost.bin, "docs", "--dir", man)); out.code != 0 {
 		h.t.Fatal(out.stderr)
@@ -99,7 +100,7 @@ func TestInstall(t *testing.T) {
 			before := below(t, prefix)
 			h.install(0, install, []string{"--prefix", prefix}, "installed scidex-oci", prefix)
 			for _, file := range []string{
-				"bin/scidex-oci", "bin/scidex-oci-net", "bin/scidex-oci-supervisor", "share/man/man1/scidex-oci-run.1", "share/bash-completion/completions/scidex-oci",
+				"bin/scidex-oci", "bin/scidex-oci-net", "bin/scidex-oci-supervisor", "bin/scidex-oci-docker", "share/man/man1/scidex-oci-run.1", "share/bash-completion/completions/scidex-oci",
 				"share/fish/vendor_completions.d/scidex-oci.fish", "share/zsh/site-functions/_scidex-oci",
 			} {
 				if _, err := os.Stat(filepath.Join(prefix, file)); err != nil {

@@ -80,6 +80,7 @@ func commands(p *command.Program) []*cli.Command {
 		command.NetEntry("verify", "verify the signed statement of a run, with all that it is about"),
 		command.NetEntry("key", "make the key that signs statements of runs"),
 		newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p), newPinCommand(p), newUnpinCommand(p),
+		command.NetEntry("docker", "run the analyses of a workflow engine that calls docker"),
 		command.NetEntry("image", "pull, import, list and remove images of root filesystems"),
 		catalogcmd.New(p), configcmd.New(p), newGCCommand(p), newDoctorCommand(p),
 		newSelftestCommand(p), newCanaryCommand(p), command.DecompressEntry(), command.ProxyEntry(), command.SignEntry(), command.ExportSpansEntry(), newCompletionCommand(p), newCompleteCommand(p), newDocsCommand(p),

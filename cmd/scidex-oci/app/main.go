@@ -51,6 +51,7 @@ func system() *command.Program {
 // execute runs one command line and returns the exit code.
 func execute(args []string, p *command.Program) int {
 	var err error
+	p.Perform = func(line []string) error { return perform(line, p) }
 	if p.Caller, err = detach.Connect(args); err == nil {
 		err = perform(args, p)
 	}

@@ -63,7 +63,7 @@ func implied(cmd *cli.Command, word string) *cli.Command {
 
 // runsAnother reports whether the arguments of a command are another command with its own flags.
 func runsAnother(cmd *cli.Command) bool {
-	return slices.Contains([]string{"run", "spec", "submit"}, cmd.Name)
+	return slices.Contains([]string{"run", "spec", "submit", "docker"}, cmd.Name)
 }
 
 // parser parses a command line.

@@ -26,6 +26,8 @@ type Program struct {
 	Began, Main int64          // when the process and its main began (trace.Birth)
 	// Net makes the commands of scidex-oci-net; nil in scidex-oci.
 	Net func(*Program) []*cli.Command
+	// Perform runs another command line of this program, as a part of a command.
+	Perform func(line []string) error
 
 	spans *spanSender // nil: none are sent
 }

@@ -152,6 +152,9 @@ func Examples() map[string][]Example {
 			{"scidex-oci gc", "removes what killed runs left, and blobs that no run names"},
 			{"scidex-oci gc --older-than 30d --keep-last 100 --dry-run", "says which runs would be removed by age and number"},
 		},
+		"docker": {
+			{"scidex-oci docker run --volume /srv/job:/job --workdir /job debian:12 sort in.txt", "runs as a workflow engine asks for it"},
+		},
 		"doctor": {
 			{"scidex-oci doctor", "says whether runs work on this host, and what to do where not"},
 			{"scidex-oci doctor --limits best-effort", "asks for runs without control groups"},

@@ -5,6 +5,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/dockercmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/imagecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/keycmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/mcpcmd"
@@ -23,7 +24,7 @@ import (
 func New(p *command.Program) []*cli.Command {
 	unpack.Register(decoders.Decode)
 	return []*cli.Command{
-		mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), tablecmd.New(p), reportcmd.New(p), uicmd.New(p), imagecmd.New(p),
+		mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), tablecmd.New(p), reportcmd.New(p), uicmd.New(p), dockercmd.New(p), imagecmd.New(p),
 		{Name: "outputs", Subcommands: []*cli.Command{pushcmd.New(p)}},
 		newDecompress(p), newExportSpans(p), newProxy(p), newSign(p), keycmd.New(p), verifycmd.New(p),
 	}

@@ -168,6 +168,8 @@ func readValues(name string, node *yaml.Node, several bool) ([]string, error) {
 		return runtimeValues(node)
 	case shortNamesKey:
 		return shortNameValues(node)
+	case imagesKey:
+		return imageValues(node)
 	case registriesKey:
 		return registryValues(node)
 	}

@@ -60,7 +60,7 @@ func ReadConfigKey(data []byte, k ConfigKey) ([]string, error) {
 // isMapping reports whether a key's value is a mapping of names to values of their own.
 func isMapping(name string) bool { return slices.Contains(mappingKeys(), name) }
 
-func mappingKeys() []string { return []string{runtimesKey, shortNamesKey, registriesKey} }
+func mappingKeys() []string { return []string{runtimesKey, imagesKey, shortNamesKey, registriesKey} }
 
 // ConfigKey is a key of the config file.
 type ConfigKey struct {
@@ -68,7 +68,7 @@ type ConfigKey struct {
 	List bool     // takes several values
 }
 
-// ParseConfigKey reads KEY, gc.KEY, runtimes.NAME, short_names.NAME or registries.HOST.KEY.
+// ParseConfigKey reads KEY, gc.KEY, runtimes.NAME, images.NAME, short_names.NAME or registries.HOST.KEY.
 func ParseConfigKey(name string) (ConfigKey, error) {
 	flags := configKeys()
 	path := strings.SplitN(name, ".", 2)
@@ -107,7 +107,7 @@ func ConfigKeys() []string {
 	for _, name := range keys((&Retention{}).Flags()) {
 		all = append(all, gcSection+"."+name)
 	}
-	return append(all, runtimesKey+".NAME", shortNamesKey+".NAME", registriesKey+".HOST."+mirrorsKey, registriesKey+".HOST."+plainHTTPKey)
+	return append(all, runtimesKey+".NAME", imagesKey+".NAME", shortNamesKey+".NAME", registriesKey+".HOST."+mirrorsKey, registriesKey+".HOST."+plainHTTPKey)
 }
 
 // OwnConfig is the path of the caller's config file: that of --config, or the default one. There need not be a file.

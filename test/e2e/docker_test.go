@@ -1,0 +1,74 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// docker runs scidex-oci-docker with a config file that maps an image to the host's programs.
+func (h *harness) docker(args ...string) outcome {
+	h.t.Helper()
+	h.write("config.yaml", "images: {'engine/tool:1': host}\n", 0o644)
+	h.setenv("SCIDEX_OCI_CONFIG", h.path("config.yaml"))
+	return h.finish(h.command(filepath.Join(filepath.Dir(theHost.bin), "scidex-oci-docker"), args...))
+}
+
+// TestDocker: a run as cwltool asks for it gives its output directory back as it left it, and its own exit code.
+func TestDocker(t *testing.T) {
+	h := newHarness(t)
+	for name, content := range map[string]string{"out/changed": "before", "out/removed": "", "in/data": "input\n"} {
+		h.write(name, content, 0o644)
+	}
+	tmp := h.path("tmp")
+	if err := os.Mkdir(tmp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out := h.docker("run", "-i", "--mount=type=bind,source="+h.path("out")+",target=/fresh", "--mount=type=bind,source="+tmp+",target=/tmp",
+		"--mount=type=bind,source="+h.path("in")+",target=/var/lib/cwl/in,readonly", "--mount=type=bind,source="+h.path("in/data")+",target=/fresh/staged,readonly",
+		"--workdir=/fresh", "--rm", "--env=HOME=/fresh", "--cidfile="+h.path("cid"), "--name="+h.id("d"), "engine/tool:1", "/bin/sh", "-c",
+		`pwd; cat staged /var/lib/cwl/in/data; rm removed; echo after >changed; mkdir -p new/empty; ln -s /etc/passwd leak; : >/tmp/x
+echo no >/var/lib/cwl/in/data || tail -n +3 /proc/net/dev | cut -d: -f1 >net; exit 7`)
+	if out.code != 7 || out.stdout != "/fresh\ninput\ninput\n" || !strings.Contains(out.stderr, `"leak" is not put back`) {
+		t.Errorf("%+v", out)
+	}
+	for name, want := range map[string]string{"out/changed": "after\n", "out/net": "    lo\n", "out/staged": "input\n", "in/data": "input\n", "cid": h.id("d")} {
+		if data, err := os.ReadFile(h.path(name)); err != nil || string(data) != want {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+	if got := strings.Join(below(t, h.path("out")), " "); got != "changed net new/ new/empty/ staged" {
+		t.Error(got)
+	}
+	if len(below(t, tmp)) != 0 {
+		t.Error("the run wrote to the host's directory for /tmp")
+	}
+}
+
+// TestDockerRefused: what is not supported starts nothing and leaves the output directory as it is.
+func TestDockerRefused(t *testing.T) {
+	h := newHarness(t)
+	h.write("out/a", "", 0o644)
+	for line, want := range map[string]string{
+		"run --privileged engine/tool:1 true":                     "--privileged is not supported",
+		"run --net=host engine/tool:1 true":                       `takes none here, not "host"`,
+		"run -v OUT:/job:rw engine/unknown true":                  `no image "engine/unknown"`,
+		"run -v OUT:/job -v OUT:/b:rw -w /job engine/tool:1 true": `the bind to "/b" is to be written`,
+		"build .": "docker build is not supported; the verbs are image, images, inspect, kill, pull, run, stop, version",
+	} {
+		out := h.docker(strings.Fields(strings.ReplaceAll(line, "OUT", h.path("out")))...)
+		if out.code != 125 || !strings.Contains(out.stderr, want) || strings.Count(out.stderr, "\n") != 1 {
+			t.Errorf("%s: %+v", line, out)
+		}
+	}
+	if out := h.docker("pull", "engine/tool:1"); out.code != 0 {
+		t.Errorf("%+v", out)
+	}
+	if out := h.docker("images"); !strings.Contains(out.stdout, "\nengine/tool 1 -\n") {
+		t.Errorf("%+v", out)
+	}
+	if runs := h.mustRun("ls", "--quiet").stdout; runs != "" {
+		t.Errorf("runs %q were started", runs)
+	}
+}
