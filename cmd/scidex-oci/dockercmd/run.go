@@ -98,7 +98,7 @@ func (c *container) writeID() error {
 func (f front) finish(ctx context.Context, id string, l layout, ended error) error {
 	res, err := f.result(ctx, id)
 	if err != nil || res.StartedAt == nil {
-		return nil // it was refused, with a message
+		return nil //nolint:nilerr // it was refused, with a message
 	}
 	if ended != nil && res.Reason != result.ReasonExit && res.Message != "" {
 		f.say(res.Message)
