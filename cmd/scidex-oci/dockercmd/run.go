@@ -97,8 +97,11 @@ func (c *container) writeID() error {
 // finish puts back what the run left, and says on standard error why it did not end well by its own exit code.
 func (f front) finish(ctx context.Context, id string, l layout, ended error) error {
 	res, err := f.result(ctx, id)
+	if err != nil && ended == nil {
+		return fmt.Errorf("nothing is put back of run %s: %w", id, err)
+	}
 	if err != nil || res.StartedAt == nil {
-		return nil // it was refused, with a message
+		return nil //nolint:nilerr // it was refused, with a message
 	}
 	if ended != nil && res.Reason != result.ReasonExit && res.Message != "" {
 		f.say(res.Message)
