@@ -3,11 +3,13 @@ package spec
 import (
 	"reflect"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/spec/reach"
 )
 
 // TestReach: of what is mounted only the run's own directories are written to.
 func TestReach(t *testing.T) {
-	want := Reach{Read: []string{"/"}, Write: []string{"/dev/shm", "/tmp", "/home/analysis", "/work"}, Use: []string{"/dev"}}
+	want := reach.Places{Read: []string{"/"}, Write: []string{"/dev/shm", "/tmp", "/home/analysis", "/work"}, Use: []string{"/dev"}}
 	for _, storage := range []string{WorkDisk, WorkTmpfs} {
 		for _, portable := range []bool{false, true} {
 			a, place := testAnalysis(), testPlacement()
@@ -19,7 +21,7 @@ func TestReach(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := ReachOf(s); !reflect.DeepEqual(got, want) {
+			if got := reach.Of(s); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s, portable %v: %v, want %v", storage, portable, got, want)
 			}
 		}

@@ -24,7 +24,7 @@ import (
 	_ "github.com/opencontainers/runc/libcontainer/nsenter" // the C part of libcontainer's init
 
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
-	"github.com/scidex-ai/scidex-oci/spec"
+	"github.com/scidex-ai/scidex-oci/spec/reach"
 )
 
 // Config of one container.
@@ -38,7 +38,7 @@ type Config struct {
 	Stdin, Stdout, Stderr *os.File
 	// Reach is what the analysis may reach of file systems by Landlock, where the kernel has it. A template has none: the rules of its own
 	// file systems would keep what is forked from it from those of its container.
-	Reach spec.Reach
+	Reach reach.Places
 	// Terminal says that Stdin is a terminal, which takes the place of Stdout and Stderr and controls the analysis.
 	Terminal bool
 	// Audit notifies of connections, datagrams with an address and socket families that Spec traces; see Watch.
@@ -133,11 +133,11 @@ func Create(cfg Config) (*Container, error) {
 }
 
 // reachOptions are those of our init.
-func reachOptions(reach spec.Reach) (options []string) {
+func reachOptions(places reach.Places) (options []string) {
 	for _, class := range []struct {
 		option string
 		paths  []string
-	}{{"--read=", reach.Read}, {"--write=", reach.Write}, {"--use=", reach.Use}} {
+	}{{"--read=", places.Read}, {"--write=", places.Write}, {"--use=", places.Use}} {
 		for _, path := range class.paths {
 			options = append(options, class.option+path)
 		}

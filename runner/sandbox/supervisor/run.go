@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/rootmount"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/scratch"
-	"github.com/scidex-ai/scidex-oci/spec"
+	"github.com/scidex-ai/scidex-oci/spec/reach"
 )
 
 // run is everything that one run has in the supervisor. Its fields are set one after the other by create, which may fail at
@@ -28,7 +28,7 @@ type run struct {
 	work     workdir
 	hold     *os.File // kept open while anything of the run lives
 	area     rootmount.Area
-	reach    spec.Reach
+	reach    reach.Places
 	analysis *analysis       // nil until there is a container
 	template *forks.Template // in place of the analysis; nil: this is a run
 }
@@ -54,7 +54,7 @@ func (r *run) create(ctx context.Context, job *protocol.Job, files []*os.File) e
 	if i := job.Hold; protocol.Given(files, i) != nil {
 		r.hold, files[i] = files[i], nil
 	}
-	r.reach = spec.ReachOf(job.Spec) // before its mounts are made, and taken out of it
+	r.reach = reach.Of(job.Spec) // before its mounts are made, and taken out of it
 	walls, err := r.stage(files)
 	if err != nil {
 		return fmt.Errorf("stage the file systems: %w", err)

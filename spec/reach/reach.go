@@ -1,4 +1,6 @@
-package spec
+// Package reach derives what an analysis may reach of file systems from its OCI specification. The program of the supervisor has it, and not
+// all of spec.
+package reach
 
 import (
 	"slices"
@@ -6,26 +8,26 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// Reach is what an analysis may reach of file systems: all below these paths, and nothing else. Our init makes rules of Landlock of it
+// Places are what an analysis may reach of file systems: all below these paths, and nothing else. Our init makes rules of Landlock of it
 // (landlock(7)), where the kernel has that.
-type Reach struct {
+type Places struct {
 	Read  []string // reads and executes files, lists directories
 	Write []string // makes, changes and removes them too
 	Use   []string // reads and writes to devices
 }
 
-// ReachOf derives it from the mounts of a specification: what is mounted is seen, and what is not mounted read-only is written to.
-func ReachOf(s *specs.Spec) Reach {
-	reach := Reach{Read: []string{"/"}}
+// Of derives them from the mounts of a specification: what is mounted is seen, and what is not mounted read-only is written to.
+func Of(s *specs.Spec) Places {
+	places := Places{Read: []string{"/"}}
 	for _, m := range s.Mounts {
 		switch {
 		case m.Destination == "/dev":
-			reach.Use = append(reach.Use, m.Destination)
+			places.Use = append(places.Use, m.Destination)
 		case writable(m):
-			reach.Write = append(reach.Write, m.Destination)
+			places.Write = append(places.Write, m.Destination)
 		}
 	}
-	return reach
+	return places
 }
 
 // writable reports whether files can be made in a mount: not in those of the kernel itself.
