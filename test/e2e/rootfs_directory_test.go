@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/host/landlock"
 )
 
 // TestRootfsDirectories runs in unpacked root filesystems of many layouts. In all of them a run has what is
@@ -132,8 +134,8 @@ for d in / /usr /etc /opt /srv /mnt /work /data /proc /dev /tmp /home /run /var 
 	echo written >$d/passwd
 done 2>/dev/null
 cat /canary `+secret+`/passwd /proc/self/root`+secret+`/passwd 2>/dev/null
-cat /fifo & # what is written goes to this one, and to nobody outside
-echo to the fifo >/fifo
+cat /fifo & # what is written goes to this one, and to no reader outside; Landlock lets nothing be written
+echo to the fifo >/fifo || kill $!
 wait
 word=CANA
 find / -path /proc -prune -o -type f -exec grep -l ${word}RY {} + 2>/dev/null
@@ -141,7 +143,8 @@ exit 0
 `, 0o644)
 	r := h.start("--id", h.newID(), "--rootfs", dir, "--script", "script.sh")
 	r.expect(t, "complete", "exit", 0)
-	if got := h.stdoutOf(r); strings.Contains(got, "CANARY") || !strings.Contains(got, "to the fifo") || !strings.Contains(got, "analysis:x:") {
+	written := landlock.Version() == 0
+	if got := h.stdoutOf(r); strings.Contains(got, "CANARY") || strings.Contains(got, "to the fifo") != written || !strings.Contains(got, "analysis:x:") {
 		t.Errorf("inside:\n%s", got)
 	}
 	_ = held.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
