@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/host/landlock"
 )
 
 // Why a start is cold.
@@ -48,11 +50,19 @@ var hostileModules = map[string]hostileModule{
 	"reads_gate":               {outside: gateIsRead, start: "ready forged 6.6.6", end: "failed, exit, 1: "},
 	"keeps_gate":               {outside: leavesAProcess, start: "ready", end: doneBeside},
 	"reports":                  {outside: reports, start: "cold: an import printed something", end: done},
-	"kills_parent":             {outside: parentIsKilled, start: "ready", end: done},
+	"kills_parent":             {outside: parentIsKilled, start: killedInit(), end: done},
 	"ends":                     {outside: said("survived"), start: coldEnded, end: done},
 	"exits":                    {outside: said("survived"), start: "cold: SystemExit: 0", end: done},
 	"leaves_a_writer":          {outside: writesOn, start: "ready", end: doneBeside, outputs: "early 6 "},
 	"leaves_a_writer_and_ends": {outside: writesOn, start: coldEnded, end: done, outputs: "early 6 "},
+}
+
+// killedInit is the start of a script whose module signals init: Landlock refuses that from version 6 on, init ignores it before.
+func killedInit() string {
+	if landlock.Version() >= 6 {
+		return "cold: PermissionError: [Errno 1] Operation not permitted"
+	}
+	return "ready"
 }
 
 // lateModules take the minute that imports may take: runner/sandbox has such commands with a shorter one.
