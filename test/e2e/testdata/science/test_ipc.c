@@ -59,6 +59,8 @@ TEST(message_queue)
 	struct mq_attr attr = { .mq_maxmsg = 10, .mq_msgsize = sizeof text };
 	mqd_t q = mq_open("/science", O_CREAT | O_EXCL | O_RDWR, 0600, &attr);
 
+	if (q == (mqd_t)-1 && errno == EACCES)
+		return; /* under Landlock there are none: docs/SECURITY.md */
 	CHECK(q != (mqd_t)-1);
 	CHILD(CHECK(mq_send(mq_open("/science", O_WRONLY), "from the child", 15, 1) == 0));
 	CHECK(mq_receive(q, text, sizeof text, NULL) == 15 && strcmp(text, "from the child") == 0);
