@@ -423,27 +423,13 @@ func TestGreeting(t *testing.T) {
 // answering is a server that notes a first byte and answers anything.
 func answering(t *testing.T, reached chan<- struct{}) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				if n, _ := c.Read(make([]byte, 4096)); n > 0 {
-					reached <- struct{}{}
-					_, _ = c.Write([]byte("OK\r\n"))
-				}
-			}()
+	return listening(t, func(c net.Conn) {
+		defer c.Close()
+		if n, _ := c.Read(make([]byte, 4096)); n > 0 {
+			reached <- struct{}{}
+			_, _ = c.Write([]byte("OK\r\n"))
 		}
-	}()
-	return l
+	})
 }
 
 // connect opens a tunnel.
