@@ -92,7 +92,7 @@ func TestWorkdirBounds(t *testing.T) {
 	r.expect(t, "failed", "work_full", 1)
 }
 
-// TestWorkdirWriters: of what is open for writing through the other path when the analysis ends nobody knows whether it is whole.
+// TestWorkdirWriters: what is open for writing through the other path when the analysis ends is marked as partial.
 func TestWorkdirWriters(t *testing.T) {
 	h := newHarness(t)
 	r := h.start(append(h.workdirFlags(), shell(`echo whole >whole; mkfifo /tmp/never

@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// patience is how long anything may take before it is taken to hang.
-const patience = 3 * time.Minute
+// hangTimeout is how long anything may take before it is taken to hang.
+const hangTimeout = 3 * time.Minute
 
 var bin = os.Getenv("SCIDEX_OCI_BIN")
 
@@ -59,7 +59,7 @@ func (p person) runtimeDir() string { return fmt.Sprintf("/run/user/%d", p.uid) 
 
 func (p person) command(argv ...string) *exec.Cmd {
 	// Not the test's context, which has ended when it cleans up.
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
 	p.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = p.home, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "LANG=C.UTF-8"}
@@ -156,9 +156,9 @@ func (p person) decode(stdout []byte, err error) (r result) {
 // until waits for the condition.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(hangTimeout); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", patience, what)
+			t.Fatalf("not within %v: %s", hangTimeout, what)
 		}
 	}
 }
