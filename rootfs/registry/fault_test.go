@@ -34,6 +34,7 @@ func TestThroughProxy(t *testing.T) {
 		"ServerWithoutRanges":               testServerWithoutRanges,
 		"BusyServerIsAskedAgain":            testBusyServerIsAskedAgain,
 		"StalledConnectionIsGivenUp":        testStalledConnectionIsGivenUp,
+		"StalledUploadIsGivenUp":            testStalledUploadIsGivenUp,
 		"WrongContents":                     testWrongContents,
 		"DamagedBlobIsFetchedAgain":         testDamagedBlobIsFetchedAgain,
 		"Redirects":                         testRedirects,
@@ -209,6 +210,29 @@ func testStalledConnectionIsGivenUp(t *testing.T, s *site) {
 	desc, err := pull(t, s.ref, l, o)
 	must(t, err)
 	s.expectWhole(t, l, desc)
+}
+
+// testStalledUploadIsGivenUp: a registry that takes no bytes of a file is given up, and gets it over another connection.
+func testStalledUploadIsGivenUp(t *testing.T, s *site) {
+	var opened int
+	file := textFile("large", strings.Repeat("x", 32<<20), &opened) // more than sockets hold
+	end := make(chan struct{})
+	defer close(end)
+	stalled := on("/uploads/", 1, func(http.ResponseWriter, *http.Request, http.Handler) { <-end })
+	s.Fail(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if r.Method == http.MethodPut && r.ContentLength > 1<<20 {
+			stalled(w, r, next)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+	o := options()
+	o.Stall = 2 * time.Second
+	_, err := Push(t.Context(), mustParse(t, s.Address+"/outputs/large:1"), o, Artifact{Type: "application/vnd.example", Files: []File{file}})
+	must(t, err)
+	if opened != 2 {
+		t.Errorf("the file was read %d times", opened)
+	}
 }
 
 // TestWrongContents changes a layer on its way.

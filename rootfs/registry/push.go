@@ -129,33 +129,3 @@ func (a Artifact) manifest() ([]byte, error) {
 	}
 	return manifest, err
 }
-
-// upload sends a file that the registry does not have. One whose connection broke is sent again from its start.
-func (p *puller) upload(ctx context.Context, file File) error {
-	desc := file.descriptor()
-	there, err := p.repo.Blobs().Exists(ctx, desc)
-	if err != nil || there {
-		return err
-	}
-	pause := p.Backoff
-	for try := 1; ; try++ {
-		err := p.send(ctx, desc, file)
-		if err == nil || !retryable(err) || try == maxTries {
-			return err
-		}
-		p.Log.Warn("an upload is tried again", "digest", desc.Digest, "error", printable{err})
-		if err := sleep(ctx, pause); err != nil {
-			return err
-		}
-		pause *= 2
-	}
-}
-
-func (p *puller) send(ctx context.Context, desc ocispec.Descriptor, file File) error {
-	content, err := file.Open(ctx)
-	if err != nil {
-		return err
-	}
-	defer content.Close()
-	return p.repo.Blobs().Push(ctx, desc, content)
-}

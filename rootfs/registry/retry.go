@@ -76,7 +76,7 @@ func busy(code int) bool {
 	return false
 }
 
-// retryable reports whether a connection broke. A refused connection, an unknown name and a bad certificate are not
+// retryable reports whether a connection broke or stalled. A refused connection, an unknown name and a bad certificate are not
 // transient.
 func retryable(err error) bool {
 	var network net.Error
@@ -84,7 +84,7 @@ func retryable(err error) bool {
 	switch {
 	case errors.As(err, &certificate):
 		return false
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+	case errors.Is(err, errNotTaken), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return true
 	}
