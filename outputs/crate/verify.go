@@ -27,8 +27,8 @@ const (
 
 // Problem is a difference from the metadata.
 type Problem struct {
-	Path string
-	What string // "missing", "changed: ...", "not named", ...
+	Path string `json:"path"`
+	What string `json:"what"` // "missing", "changed: ...", "not named", ...
 }
 
 // Check is Verify's result.

@@ -47,7 +47,7 @@ type verifyOptions struct {
 func (o *verifyOptions) flags() []cli.Flag {
 	return options.List(
 		options.GivenList(&o.keys, "key", "take signatures by the public key in `FILE` (PEM); repeatable"),
-		options.Bool(&o.json, "json", "print one JSON object"),
+		options.Bool(&o.json, "json", "print one JSON object (docs/schema/verify.json)"),
 	)
 }
 
