@@ -84,6 +84,23 @@ func (h *harness) expectNotVerified(name, key, what string) {
 	}
 }
 
+// expectReport calls verify with --json, whose object is as its schema says.
+func (h *harness) expectReport(code int, verified bool, args ...string) {
+	h.t.Helper()
+	out := h.do(args...)
+	var report struct {
+		Verified bool
+		Keys     []string
+		Problems []struct{ Path, What string }
+	}
+	if err := decode("verify.json", []byte(out.stdout), &report); err != nil {
+		h.t.Error(err)
+	}
+	if out.code != code || report.Verified != verified || (len(report.Problems) == 0) != verified {
+		h.t.Errorf("exit code %d, want %d: %s%s", out.code, code, out.stdout, out.stderr)
+	}
+}
+
 // TestSigned: a run has a statement that others verify, wherever it goes, and every change of a file is found.
 func TestSigned(t *testing.T) {
 	h := newHarness(t)
@@ -116,9 +133,8 @@ func TestSigned(t *testing.T) {
 	for _, name := range []string{r.ID, export, crate, archive} {
 		h.expectNotVerified(name, other, "which was not given")
 	}
-	if out := h.do("verify", archive, "--key", other+".pub", "--key", key+".pub", "--json"); out.code != 0 || !strings.Contains(out.stdout, `{"verified":true,`) {
-		t.Errorf("with two keys: %d %s%s", out.code, out.stdout, out.stderr)
-	}
+	h.expectReport(0, true, "verify", archive, "--key", other+".pub", "--key", key+".pub", "--json")
+	h.expectReport(1, false, "verify", archive, "--key", other+".pub", "--json")
 	h.mustRefuse([]string{"verify", r.ID}, "no key")
 	h.mustRefuse([]string{"verify", r.ID, "--key", key}, "it is the private key")
 	h.mustRefuse([]string{"verify", h.newID(), "--key", key + ".pub"}, "no run")
@@ -273,7 +289,7 @@ func TestSignKeyIsOutOfReach(t *testing.T) {
 			}
 		}
 	}
-	h.mustSucceed(os.Symlink("keys", h.path("link")), os.Link(key, h.path("hard")))
+	h.mustSucceed(os.Symlink("keys", h.path("link")))
 	const what = "the private key that signs statements"
 	for flag, path := range map[string]string{"--data": "keys", "--docs": "link", "--project": ".", "--stage": "keys", "--runtime": h.path("keys")} {
 		h.mustRefuse([]string{"run", "--id", h.newID(), flag, path, "--", "true"}, flag)
@@ -282,9 +298,21 @@ func TestSignKeyIsOutOfReach(t *testing.T) {
 	if theHost.root {
 		return // an id of its own cannot read the file, which refuses it before
 	}
-	for _, path := range []string{key, "link/" + secret, "hard"} {
+	for _, path := range []string{key, "link/" + secret} {
 		h.mustRefuse([]string{"run", "--id", h.newID(), "--ids", "self", "--input", path, "--", "true"}, "--input", what)
 	}
+}
+
+// TestSignKeyWithASecondName: a run could have a directory with a hard link to the key. Nothing is signed with such a key.
+func TestSignKeyWithASecondName(t *testing.T) {
+	h := newHarness(t)
+	key := h.newKey("key")
+	h.write("data/a.csv", "1\n", 0o644)
+	h.mustSucceed(os.Link(key, h.path("data/innocent")))
+	h.mustRefuse([]string{"run", "--id", h.newID(), "--data", "data", "--", "cat", "/data/innocent"}, key, "2 names")
+	h.mustSucceed(os.Remove(h.path("data/innocent")))
+	r := h.start("--id", h.newID(), "--data", "data", "--", "true")
+	r.expect(t, "complete", "exit", 0)
 }
 
 // TestSignCommand: a command has the key.

@@ -18,7 +18,7 @@ const keyMax = 4 << 10
 // File is the path of a private key.
 type File string
 
-// Open reads the key. One that others may read, or that another user owns, is refused.
+// Open reads the key. One that others may read, that another user owns, or that has a second name is refused.
 func (f File) Open(context.Context) (statement.Signer, error) {
 	text, err := f.read()
 	if err != nil {
@@ -83,6 +83,8 @@ func (f File) checkOwner(fd int) error {
 		return fmt.Errorf("%q belongs to user %d, who can read and change it; make a key of your own with \"scidex-oci key new\"", string(f), st.Uid)
 	case st.Mode&0o077 != 0:
 		return fmt.Errorf("%q can be read or changed by others (mode %04o); make it yours alone with \"chmod 600\", or make another if they had it", string(f), st.Mode&0o777)
+	case st.Nlink != 1: // a run could have a directory that holds another of its names
+		return fmt.Errorf("%q has %d names (hard links), and a run may see the others; remove them, or make a key with \"scidex-oci key new\"", string(f), st.Nlink)
 	}
 	return nil
 }

@@ -55,6 +55,25 @@ func TestFile(t *testing.T) {
 	}
 }
 
+func TestFileWithASecondName(t *testing.T) {
+	_, path, _ := testKeys(t)
+	second := filepath.Join(t.TempDir(), "second")
+	if err := os.Link(path, second); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, second} {
+		if _, err := File(name).Open(t.Context()); err == nil || !strings.Contains(err.Error(), "2 names") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := os.Remove(second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := File(path).Open(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestFileRefuses: no error shows what is in a file, which may be a key.
 func TestFileRefuses(t *testing.T) {
 	_, path, public := testKeys(t)
