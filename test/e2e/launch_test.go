@@ -58,8 +58,15 @@ func (h *harness) follow(id string, cmd *exec.Cmd) *launch {
 		l.err = l.cmd.Wait()
 		close(l.ended)
 	}()
-	h.t.Cleanup(func() { _ = l.cmd.Process.Kill(); <-l.ended })
+	h.t.Cleanup(func() { _ = l.cmd.Process.Kill(); l.read(); <-l.ended })
 	return l
+}
+
+// read reads the lines to their end, which is before that of the command is waited for.
+func (l *launch) read() {
+	for line := range l.lines {
+		l.said.WriteString(line + "\n")
+	}
 }
 
 // await reads on until the analysis has written the line.
@@ -90,10 +97,8 @@ func (l *launch) awaitWhere(what string, is func(line string) bool) {
 // wait waits for the end and returns the result; the launcher must have lived to tell it.
 func (l *launch) wait() result {
 	l.h.t.Helper()
+	l.read()
 	<-l.ended
-	for line := range l.lines {
-		l.said.WriteString(line + "\n")
-	}
 	r, err := parseResult(l.stdout.Bytes())
 	if err != nil {
 		l.h.t.Fatalf("%v: %v\n%s", l.err, err, l.said.String())
