@@ -46,6 +46,19 @@ echo no >/var/lib/cwl/in/data || tail -n +3 /proc/net/dev | cut -d: -f1 >net; ex
 	}
 }
 
+// TestDockerNotFound: an image without the step's program is named as the reason, once, and the output directory stays as it is.
+func TestDockerNotFound(t *testing.T) {
+	h := newHarness(t)
+	h.write("out/a", "before", 0o644)
+	out := h.docker("run", "--volume="+h.path("out")+":/job", "--workdir=/job", "engine/tool:1", "no-such-program")
+	if out.code != 127 || strings.Count(out.stderr, `command "no-such-program" is not in the container`) != 1 || !strings.Contains(out.stderr, "--runtime DIR") {
+		t.Errorf("%+v", out)
+	}
+	if data, err := os.ReadFile(h.path("out/a")); err != nil || string(data) != "before" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
 // TestDockerRefused: what is not supported starts nothing and leaves the output directory as it is.
 func TestDockerRefused(t *testing.T) {
 	h := newHarness(t)

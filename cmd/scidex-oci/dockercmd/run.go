@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
@@ -94,22 +96,17 @@ func (c *container) writeID() error {
 	return errors.Join(err, file.Close())
 }
 
-// finish puts back what the run left, and says on standard error why it did not end well by its own exit code.
+// finish puts back what the run left.
 func (f front) finish(ctx context.Context, id string, l layout, ended error) error {
 	res, err := f.result(ctx, id)
 	if err != nil && ended == nil {
 		return fmt.Errorf("nothing is put back of run %s: %w", id, err)
 	}
-	if err != nil || res.StartedAt == nil {
+	if err != nil {
 		return nil //nolint:nilerr // it was refused, with a message
 	}
-	if ended != nil && res.Reason != result.ReasonExit && res.Message != "" {
-		f.say(res.Message)
-	}
-	for _, hint := range res.Hints {
-		f.say(hint.Message)
-	}
-	if l.out == nil || res.Kept == "" {
+	f.tell(res, ended)
+	if l.out == nil || res.Kept == "" || res.StartedAt == nil {
 		return nil
 	}
 	left, err := l.sift(res.Kept)
@@ -123,6 +120,20 @@ func (f front) finish(ctx context.Context, id string, l layout, ended error) err
 		return fmt.Errorf("put back into %q: %w; all that run %s left is in %q", l.out.source, err, id, res.Kept)
 	}
 	return nil
+}
+
+// tell says on standard error why a run did not end well by its own exit code, and the hints, where the run itself, which is
+// quiet, has not.
+func (f front) tell(res result.Result, ended error) {
+	if !command.Silent(ended) {
+		return
+	}
+	if ended != nil && res.Reason != result.ReasonExit && res.State != catalog.Error && res.Message != "" {
+		f.say(res.Message)
+	}
+	for _, hint := range res.Hints {
+		f.say(hint.Message)
+	}
 }
 
 func (f front) say(line string) { fmt.Fprintf(f.Stderr, "scidex-oci: %s\n", screen.Escape(line)) }
