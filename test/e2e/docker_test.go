@@ -2,17 +2,45 @@ package e2e
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// docker runs scidex-oci-docker with a config file that maps an image to the host's programs.
+// tool is an image that the config file of a test maps to the host's programs.
+const (
+	tool    = "engine/tool:1"
+	toolMap = "images: {'engine/tool:1': host}\n"
+)
+
+// docker runs scidex-oci-docker.
 func (h *harness) docker(args ...string) outcome {
 	h.t.Helper()
-	h.write("config.yaml", "images: {'engine/tool:1': host}\n", 0o644)
-	h.setenv("SCIDEX_OCI_CONFIG", h.path("config.yaml"))
-	return h.finish(h.command(filepath.Join(filepath.Dir(theHost.bin), "scidex-oci-docker"), args...))
+	return h.finish(h.dockerCommand(args...))
+}
+
+func (h *harness) dockerCommand(args ...string) *exec.Cmd {
+	h.t.Helper()
+	h.write("config.yaml", toolMap, 0o644)
+	cmd := h.command(filepath.Join(filepath.Dir(theHost.bin), "scidex-oci-docker"), args...)
+	cmd.Env = append(cmd.Env, "SCIDEX_OCI_CONFIG="+h.path("config.yaml"))
+	return cmd
+}
+
+// dockerRun runs a shell script in a container with an output directory, "out" here and /job inside.
+func (h *harness) dockerRun(name, script string, flags ...string) *exec.Cmd {
+	h.t.Helper()
+	line := append([]string{"run", "-i", "--name=" + name, "--volume=" + h.path("out") + ":/job", "--workdir=/job"}, flags...)
+	return h.dockerCommand(append(line, tool, "sh", "-c", script)...)
+}
+
+// expectOut checks the names in the output directory.
+func (h *harness) expectOut(want string) {
+	h.t.Helper()
+	if got := strings.Join(below(h.t, h.path("out")), " "); got != want {
+		h.t.Errorf("the output directory has %q, not %q", got, want)
+	}
 }
 
 // TestDocker: a run as cwltool asks for it gives its output directory back as it left it, and its own exit code.

@@ -1,215 +1,137 @@
 package dockercmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
-// fill copies the inputs that are shown in the output directory into it, and refuses an output directory with anything but files
-// and directories: nothing else is copied into a run, and it would be gone in the end.
-func (l layout) fill() error {
-	if l.out == nil {
-		return nil
-	}
-	for _, b := range l.into {
-		rest, _ := below(l.out.target, b.target)
-		if err := copyTo(b.source, filepath.Join(l.out.source, rest)); err != nil {
-			return fmt.Errorf("input %q in the output directory: %w", b.source, err)
-		}
-	}
-	return filepath.WalkDir(l.out.source, func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && !d.Type().IsRegular() {
-			return fmt.Errorf("%q in the output directory is no file and no directory; take it away", name)
-		}
-		return err
-	})
-}
-
-// copyTo copies a file or a directory. What is there already as the place of a mount is replaced.
-func copyTo(source, target string) error {
-	info, err := os.Stat(source)
+// takePlace gives the output directory the contents of kept, which it removes. A file that was written outside meanwhile, or that the run
+// left as it was, stays the same inode: an engine may write the run's output to it.
+func (s seen) takePlace(ctx context.Context, kept, dir string) error {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
-	}
-	if err := errors.Join(os.RemoveAll(target), os.MkdirAll(filepath.Dir(target), 0o777)); err != nil { //nolint:gosec // by the umask
-		return err
-	}
-	if info.IsDir() {
-		return os.CopyFS(target, os.DirFS(source))
-	}
-	return copyFile(source, target, info.Mode().Perm())
-}
-
-func copyFile(source, target string, mode fs.FileMode) error {
-	from, err := os.Open(source)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	to, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode|0o200)
-	if err != nil {
-		return err
-	}
-	_, err = to.ReadFrom(from)
-	return errors.Join(err, to.Close())
-}
-
-// sift removes from kept, the directory that a run left, what is not put back, and returns a line for each. No process of the run is
-// left that could change it meanwhile.
-func (l layout) sift(kept string) (left []string, err error) {
-	root, err := os.OpenRoot(kept)
-	if err != nil {
-		return nil, err
 	}
 	defer root.Close()
-	mask := unix.Umask(0)
-	unix.Umask(mask)
-	err = filepath.WalkDir(kept, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() || d.Type().IsRegular() {
-			return open(name, d, fs.FileMode(mask)) //nolint:gosec // a umask has 9 bits
-		}
-		line, err := l.special(root, name, d)
-		if line != "" {
-			left = append(left, line)
-		}
-		return err
-	})
+	if now, err := root.Stat("."); err != nil || !os.SameFile(now, s.dir) {
+		return errors.Join(err, errors.New("another directory has taken its place meanwhile"))
+	}
+	stay, err := s.stay(root, kept)
 	if err != nil {
-		return left, err
+		return err
 	}
-	return left, nil
+	aside, err := os.MkdirTemp(dir, ".scidex-oci-") // on the same file system
+	if err != nil {
+		return err
+	}
+	for i, name := range stay {
+		if err := root.Rename(name, path.Join(filepath.Base(aside), strconv.Itoa(i))); err != nil {
+			return err
+		}
+	}
+	if err := replace(ctx, kept, dir, filepath.Base(aside)); err != nil {
+		return err
+	}
+	for i, name := range stay {
+		if err := errors.Join(clear(root, name), root.Rename(path.Join(filepath.Base(aside), strconv.Itoa(i)), name)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(os.Remove(aside), os.RemoveAll(kept))
 }
 
-// takePlace gives the output directory the contents of kept, which it removes. Files there that are the caller's standard output or
-// error stay the same: an engine has opened them before.
-func takePlace(ctx context.Context, kept, dir string) error {
-	if err := moveStreams(dir, kept); err != nil {
-		return err
-	}
-	if err := replace(ctx, kept, dir); err != nil {
-		return err
-	}
-	return os.RemoveAll(kept)
-}
-
-func moveStreams(dir, kept string) error {
-	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !isStream(d) {
+// stay lists the files of the output directory that stay what they are.
+func (s seen) stay(root *os.Root, kept string) (names []string, err error) {
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		rest, err := filepath.Rel(dir, name)
-		if err != nil {
-			return err
+		now, err := d.Info()
+		if err == nil && (s.written(name, now) || same(filepath.Join(root.Name(), name), filepath.Join(kept, name))) {
+			names = append(names, name)
 		}
-		target := filepath.Join(kept, rest)
-		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
-			return err
-		}
-		err = os.Rename(name, target)
-		if errors.Is(err, unix.EXDEV) {
-			return copyTo(name, target)
-		}
-		return err
+		return nil
 	})
+	return names, err
 }
 
-// isStream reports whether a file is this process' standard output or error.
-func isStream(d fs.DirEntry) bool {
-	info, err := d.Info()
-	if err != nil || !info.Mode().IsRegular() {
+// written reports whether a file was written outside since before the run.
+func (s seen) written(name string, now fs.FileInfo) bool {
+	before, known := s.files[name]
+	return !known || !os.SameFile(before, now) || before.Size() != now.Size() || !before.ModTime().Equal(now.ModTime())
+}
+
+// same reports whether a file of a run has the contents of one outside, which gets its mode then.
+func same(outside, kept string) bool {
+	info, err := os.Lstat(kept)
+	if err != nil || !info.Mode().IsRegular() || !sameContents(outside, kept) {
 		return false
 	}
-	return slices.ContainsFunc([]*os.File{os.Stdout, os.Stderr}, func(f *os.File) bool {
-		ours, err := f.Stat()
-		return err == nil && os.SameFile(ours, info)
-	})
+	_ = os.Chmod(outside, info.Mode().Perm()) // fails for a file of another user
+	return true
 }
 
-// open lets all whom the caller's umask permits read an entry: the next step has an id of its own.
-func open(name string, d fs.DirEntry, mask fs.FileMode) error {
-	info, err := d.Info()
+func sameContents(a, b string) bool {
+	x, err := os.Open(a)
 	if err != nil {
-		return err
+		return false
 	}
-	mode := info.Mode().Perm() | 0o444&^mask
-	if d.IsDir() {
-		mode |= 0o111 &^ mask
+	defer x.Close()
+	y, err := os.Open(b)
+	if err != nil {
+		return false
 	}
-	return os.Chmod(name, mode)
+	defer y.Close()
+	var p, q [64 << 10]byte
+	for {
+		n, err := io.ReadFull(x, p[:])
+		m, _ := io.ReadFull(y, q[:])
+		if !bytes.Equal(p[:n], q[:m]) {
+			return false
+		}
+		if err != nil {
+			return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		}
+	}
 }
 
-// special removes an entry that is no file and no directory, unless it is a link in the output directory, or to an input, which then
-// names the host's file. It returns what to say.
-func (l layout) special(root *os.Root, name string, d fs.DirEntry) (string, error) {
-	rest, err := filepath.Rel(root.Name(), name)
-	if err != nil {
-		return "", err
-	}
-	if d.Type()&fs.ModeSymlink == 0 {
-		return fmt.Sprintf("%q is not put back: it is no file, directory or link", rest), os.Remove(name)
-	}
-	if _, err := root.Stat(rest); err == nil { // what leads out is an error
-		return "", nil
-	}
-	to, err := os.Readlink(name)
-	if err != nil {
-		return "", err
-	}
-	if err := os.Remove(name); err != nil {
-		return "", err
-	}
-	if to = l.outside(root, rest, to); to != "" {
-		return "", os.Symlink(to, name)
-	}
-	return fmt.Sprintf("%q is not put back: it is a link that leads out of the output directory and to no input", rest), nil
-}
-
-// outside is the path outside for that of a link, an absolute one inside: in the output directory, or in an input.
-func (l layout) outside(root *os.Root, link, to string) string {
-	if rest, ok := below(l.out.target, path.Clean(to)); ok {
-		if _, err := root.Stat(rest); err == nil {
-			up, _ := filepath.Rel(filepath.Dir(link), rest)
-			return up
-		}
-	}
-	for _, b := range l.inputs {
-		if path.Clean(to) == b.target {
-			return b.source
-		}
-		rest, ok := below(b.target, path.Clean(to))
-		if !ok {
-			continue
-		}
-		if in, err := os.OpenRoot(b.source); err == nil {
-			defer in.Close()
-			if _, err := in.Stat(rest); err == nil {
-				return filepath.Join(b.source, rest)
+// clear makes a place for a file: what the run left there, or in place of a directory above, is removed.
+func clear(root *os.Root, name string) error {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if info, err := root.Lstat(dir); err == nil && !info.IsDir() {
+			if err := root.Remove(dir); err != nil {
+				return err
 			}
 		}
 	}
-	return ""
+	return errors.Join(root.RemoveAll(name), root.MkdirAll(path.Dir(name), 0o777))
 }
 
-// replace empties dir and moves all entries of kept there, or copies them from another file system.
-func replace(ctx context.Context, kept, dir string) error {
+// replace empties dir, but for one entry, and moves all entries of kept there, or copies them from another file system.
+func replace(ctx context.Context, kept, dir, but string) error {
 	old, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, entry := range old {
+		if entry.Name() == but {
+			continue
+		}
 		if err := os.RemoveAll(filepath.Join(dir, entry.Name())); err != nil {
 			return err
 		}

@@ -3,69 +3,84 @@ package dockercmd
 import (
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 )
 
-// put writes a file, and the directories above it.
-func put(t *testing.T, name, content string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestLinks(t *testing.T) {
-	t.Parallel()
-	kept, input := t.TempDir(), t.TempDir()
-	put(t, filepath.Join(kept, "p/q/file"), "")
-	put(t, filepath.Join(input, "in"), "")
-	l := layout{out: &bind{target: "/job"}, inputs: []bind{{source: input, target: "/in"}}}
-	want := map[string]string{ // "" is removed
-		"near": "p/q/file", "top": "p/q/.."}
-	for link, to := range map[string]string{
-		"near": "p/q/file", "p/absolute": "/job/p/q/file", "input": "/in/in", "whole": "/in", "host": "/etc/passwd", "up": "../x",
-		"p/q/back": "../..", "chain": "p/q/back/../x", "into": "/in/../../etc/passwd", "dangling": "none", "top": "p/q/..",
-	} {
-		if err := os.Symlink(to, filepath.Join(kept, link)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want["p/absolute"], want["input"], want["whole"], want["p/q/back"] = "q/file", filepath.Join(input, "in"), input, "../.."
-	left, err := l.sift(kept)
-	if err != nil || len(left) != 5 {
-		t.Errorf("%q, %v", left, err)
-	}
-	for _, link := range []string{"near", "top", "p/absolute", "input", "whole", "host", "up", "p/q/back", "chain", "into", "dangling"} {
-		if to, _ := os.Readlink(filepath.Join(kept, link)); to != want[link] {
-			t.Errorf("%s leads to %q, not to %q", link, to, want[link])
-		}
-		if said := slices.ContainsFunc(left, func(line string) bool { return strings.HasPrefix(line, `"`+link+`"`) }); said != (want[link] == "") {
-			t.Errorf("%s is said: %t", link, said)
-		}
-	}
-}
-
 func TestTakePlace(t *testing.T) {
 	t.Parallel()
-	kept, out := filepath.Join(t.TempDir(), "kept"), t.TempDir()
-	put(t, filepath.Join(kept, "new/file"), "new")
-	put(t, filepath.Join(kept, "changed"), "after")
-	put(t, filepath.Join(out, "changed"), "before")
-	put(t, filepath.Join(out, "removed/file"), "")
-	if err := takePlace(t.Context(), kept, out); err != nil {
+	input := t.TempDir()
+	put(t, filepath.Join(input, "log"), "input")
+	out := t.TempDir()
+	for name, content := range map[string]string{"changed": "before", "removed/file": "", "same": "as it was", "log": "", "gone/log": "", "link/log": "", "file/log": ""} {
+		put(t, filepath.Join(out, name), content)
+	}
+	before, err := layout{out: &bind{source: out}}.fill()
+	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"new/file": "new", "changed": "after", "removed": ""} {
+	kept := filepath.Join(t.TempDir(), "kept")
+	for name, content := range map[string]string{"new/file": "new", "changed": "after", "same": "as it was", "log": "stale", "file": ""} {
+		put(t, filepath.Join(kept, name), content)
+	}
+	if err := os.Symlink(input, filepath.Join(kept, "link")); err != nil {
+		t.Fatal(err)
+	}
+	same, err := os.Stat(filepath.Join(out, "same"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"log", "late", "gone/log", "link/log", "file/log"} { // an engine writes meanwhile
+		put(t, filepath.Join(out, name), "outside")
+	}
+	if err := before.takePlace(t.Context(), kept, out); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"new/file": "new", "changed": "after", "removed": "", "same": "as it was", "log": "outside", "late": "outside",
+		"gone/log": "outside", "link/log": "outside", "file/log": "outside",
+	} {
 		if data, err := os.ReadFile(filepath.Join(out, name)); string(data) != want || (err != nil) != (want == "") {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
 	}
+	if data, err := os.ReadFile(filepath.Join(input, "log")); string(data) != "input" {
+		t.Errorf("the input has %q, %v", data, err)
+	}
+	if now, err := os.Stat(filepath.Join(out, "same")); err != nil || !os.SameFile(same, now) {
+		t.Errorf("a file that did not change is another one, %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(out, ".scidex-oci-*")); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
 	if _, err := os.Stat(kept); !os.IsNotExist(err) {
 		t.Error(err)
+	}
+}
+
+// TestTakePlaceReplaced: a directory that has taken the place of the output directory is not touched.
+func TestTakePlaceReplaced(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	out, other, kept := filepath.Join(top, "out"), filepath.Join(top, "other"), filepath.Join(top, "kept")
+	for _, name := range []string{out, other, kept} {
+		put(t, filepath.Join(name, "file"), name)
+	}
+	before, err := layout{out: &bind{source: out}}.fill()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(out, out+"2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, out); err != nil {
+		t.Fatal(err)
+	}
+	if err := before.takePlace(t.Context(), kept, out); err == nil {
+		t.Error("it was taken for the output directory")
+	}
+	for _, name := range []string{other, kept} {
+		if data, _ := os.ReadFile(filepath.Join(name, "file")); string(data) != name {
+			t.Errorf("%s has %q", name, data)
+		}
 	}
 }

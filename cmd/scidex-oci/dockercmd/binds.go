@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
@@ -68,6 +69,9 @@ func (c *container) bind(b bind) error {
 		return command.Usagef("docker run: the bind %q to %q is not supported; both must be absolute paths, and there are no volumes with names", b.source, b.target)
 	}
 	b.source, b.target = filepath.Clean(b.source), path.Clean(b.target)
+	if slices.ContainsFunc(c.binds, func(other bind) bool { return other.target == b.target }) {
+		return command.Usagef("docker run: there are two binds at %q; give each a path of its own", b.target)
+	}
 	c.binds = append(c.binds, b)
 	return nil
 }

@@ -36,14 +36,18 @@ func (f front) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := l.fill(); err != nil {
+	before, err := l.fill()
+	if err != nil {
 		return err
 	}
 	if err := c.writeID(); err != nil {
 		return err
 	}
 	ended := f.call(line...)
-	return cmp.Or(f.finish(ctx, c.id, l, ended), ended)
+	if !command.Silent(ended) { // nothing was run
+		return errors.Join(ended, c.removeID())
+	}
+	return cmp.Or(f.finish(ctx, c.id, l, before, ended), ended)
 }
 
 // line is the command line of scidex-oci run.
@@ -96,17 +100,22 @@ func (c *container) writeID() error {
 	return errors.Join(err, file.Close())
 }
 
+// removeID removes the file of --cidfile, as docker does where there is no container.
+func (c *container) removeID() error {
+	if c.cidfile == "" {
+		return nil
+	}
+	return os.Remove(c.cidfile)
+}
+
 // finish puts back what the run left.
-func (f front) finish(ctx context.Context, id string, l layout, ended error) error {
+func (f front) finish(ctx context.Context, id string, l layout, before seen, ended error) error {
 	res, err := f.result(ctx, id)
-	if err != nil && ended == nil {
+	if err != nil {
 		return fmt.Errorf("nothing is put back of run %s: %w", id, err)
 	}
-	if err != nil {
-		return nil //nolint:nilerr // it was refused, with a message
-	}
 	f.tell(res, ended)
-	if l.out == nil || res.Kept == "" || res.StartedAt == nil {
+	if l.out == nil || res.Kept == "" {
 		return nil
 	}
 	left, err := l.sift(res.Kept)
@@ -114,7 +123,7 @@ func (f front) finish(ctx context.Context, id string, l layout, ended error) err
 		f.say(one)
 	}
 	if err == nil {
-		err = takePlace(ctx, res.Kept, l.out.source)
+		err = before.takePlace(ctx, res.Kept, l.out.source)
 	}
 	if err != nil {
 		return fmt.Errorf("put back into %q: %w; all that run %s left is in %q", l.out.source, err, id, res.Kept)
@@ -122,12 +131,9 @@ func (f front) finish(ctx context.Context, id string, l layout, ended error) err
 	return nil
 }
 
-// tell says on standard error why a run did not end well by its own exit code, and the hints, where the run itself, which is
-// quiet, has not.
+// tell says on standard error why a run did not end well by its own exit code, where the run itself, which is quiet, has not, and the
+// hints.
 func (f front) tell(res result.Result, ended error) {
-	if !command.Silent(ended) {
-		return
-	}
 	if ended != nil && res.Reason != result.ReasonExit && res.State != catalog.Error && res.Message != "" {
 		f.say(res.Message)
 	}
