@@ -8,6 +8,18 @@ import (
 
 func TestTakePlace(t *testing.T) {
 	t.Parallel()
+	t.Run("the same file system", func(t *testing.T) { takesPlace(t, t.TempDir()) })
+	t.Run("another file system", func(t *testing.T) {
+		dir, err := os.MkdirTemp("/dev/shm", "kept")
+		if err != nil {
+			t.Skip(err)
+		}
+		defer os.RemoveAll(dir)
+		takesPlace(t, dir)
+	})
+}
+
+func takesPlace(t *testing.T, dir string) {
 	input := t.TempDir()
 	put(t, filepath.Join(input, "log"), "input")
 	out := t.TempDir()
@@ -18,7 +30,7 @@ func TestTakePlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := filepath.Join(t.TempDir(), "kept")
+	kept := filepath.Join(dir, "kept")
 	for name, content := range map[string]string{"new/file": "new", "changed": "after", "same": "as it was", "log": "stale", "file": ""} {
 		put(t, filepath.Join(kept, name), content)
 	}
