@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -88,8 +90,14 @@ nxf_main() {
 $NXF_ENTRY
 `
 
-// nextflow runs a task as Nextflow's local executor does. A task is at the same path outside and inside, where /tmp cannot be.
+// nextflow runs a task as Nextflow's local executor does.
 func (h *harness) nextflow(launch, stage, script string) outcome {
+	h.t.Helper()
+	return h.finish(h.nextflowCommand(launch, stage, script))
+}
+
+// nextflowCommand is the process of a task. A task is at the same path outside and inside, where /tmp cannot be.
+func (h *harness) nextflowCommand(launch, stage, script string) *exec.Cmd {
 	h.t.Helper()
 	if !theHost.root {
 		h.t.Skip("it takes root to show a directory of the test at a path that a run may use")
@@ -108,7 +116,7 @@ func (h *harness) nextflow(launch, stage, script string) outcome {
 	}
 	cmd := h.command("unshare", "--mount", "sh", "-ec", `mount --bind "$1" /srv; cd "$2"; exec bash .command.run >.command.log 2>&1`, "sh", h.path("srv"), work)
 	cmd.Env = append(front.Env, "PATH="+h.path("bin")+":"+os.Getenv("PATH"))
-	return h.finish(cmd)
+	return cmd
 }
 
 // TestDockerNextflow: tasks that stage no link run, and what Nextflow reads of a task is there: its files, exit code and output.
@@ -163,6 +171,44 @@ func TestDockerNextflowFails(t *testing.T) {
 	if out.code != 7 || readFile(t, h.path("srv/work/1a/2b3c/.exitcode")) != "7" || readFile(t, h.path("srv/work/1a/2b3c/.command.err")) != "why\n" {
 		t.Errorf("%+v\n%s", out, readFile(t, h.path("srv/work/1a/2b3c/.command.log")))
 	}
+}
+
+// TestDockerNextflowStopped: Nextflow ends a task by a signal to its wrapper, which calls docker stop.
+func TestDockerNextflowStopped(t *testing.T) {
+	h := newHarness(t)
+	task := h.path("srv/work/1a/2b3c")
+	cmd := h.nextflowCommand(`docker run -i -e "NXF_TASK_WORKDIR" -v /srv/work/1a/2b3c:/srv/work/1a/2b3c -w "$NXF_TASK_WORKDIR" --name $NXF_BOXID `+tool+` /bin/bash -ue /srv/work/1a/2b3c/.command.sh`,
+		"", "echo x >made.txt; echo ready; exec sleep 1000\n")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := func() []string {
+		if out, _ := os.ReadFile(filepath.Join(task, ".command.out")); string(out) == "ready\n" {
+			return nil
+		}
+		return []string{"no word of the task"}
+	}
+	if missing := eventually(said); missing != nil {
+		t.Error(missing)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	put := func() []string { // the wrapper does not wait for docker run
+		if _, err := os.Stat(filepath.Join(task, "made.txt")); err != nil {
+			return []string{err.Error()}
+		}
+		return nil
+	}
+	if missing := eventually(put); missing != nil {
+		t.Error(missing)
+	}
+	if code := readFile(t, filepath.Join(task, ".exitcode")); code != "143" || cmd.ProcessState.ExitCode() != 143 {
+		t.Errorf("%q, %v", code, cmd.ProcessState)
+	}
+	r := h.show(strings.TrimSpace(h.mustRun("ls", "--quiet").stdout))
+	r.expect(t, "canceled", "stopped", 143)
 }
 
 // TestDockerNextflowRefused: what Nextflow asks for without the settings of docs/workflows.md is refused by name, in the task's log.
