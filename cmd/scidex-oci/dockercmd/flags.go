@@ -39,7 +39,7 @@ func options() map[string]option {
 		value(func(c *container, v string) error { c.flags = append(c.flags, flag+"="+v); return nil }, names...)
 	}
 	add(option{toggle: true, take: ignore}, "interactive", "i", "rm", "init", "read-only")
-	pass("--env", "env", "e")
+	value((*container).takeEnv, "env", "e")
 	pass("--label", "label", "l")
 	pass("--cpus", "cpus")
 	pass("--pids", "pids-limit")
@@ -117,6 +117,14 @@ func only(want, why string) func(*container, string) error {
 		}
 		return nil
 	}
+}
+
+// takeEnv leaves out a variable that is not set, as docker does.
+func (c *container) takeEnv(value string) error {
+	if _, set := os.LookupEnv(value); set || strings.Contains(value, "=") {
+		c.flags = append(c.flags, "--env="+value)
+	}
+	return nil
 }
 
 // takeNetwork: the only network is none.
