@@ -33,11 +33,21 @@ func Stored(getenv func(string) string) (Credentials, error) {
 		switch {
 		case err == nil:
 			files = append(files, file)
-		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+		case !absent(path, err):
 			return nil, fmt.Errorf("credential file: %w", err)
 		}
 	}
 	return firstOf(files), nil
+}
+
+// absent reports whether there is no file that this user could have logged in with: none at all, or in a directory that is closed to the
+// user, as root's podman makes /run/containers.
+func absent(path string, err error) bool {
+	if errors.Is(err, fs.ErrPermission) {
+		_, err = os.Lstat(path)
+		return errors.Is(err, fs.ErrPermission)
+	}
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // authFiles are podman's and docker's files in podman's order (containers-auth.json(5)).

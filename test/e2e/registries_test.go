@@ -113,6 +113,13 @@ func configuredCredentials(t *testing.T, s *registrySite) {
 	s.mustRefuse([]string{"image", "pull", s.ref, "--name", "refused"}, "podman login")
 	s.account("config/containers/auth.json", s.Address, registrytest.Password)
 	s.expectPulled(t)
+	if !theHost.root { // to whom nothing is closed
+		s.mustSucceed(os.Chmod(s.path("run/containers"), 0)) // the user cannot have logged in there
+		s.expectPulled(t)
+		s.mustSucceed(os.Chmod(s.path("run/containers"), 0o700), os.Chmod(s.path("run/containers/auth.json"), 0))
+		s.mustRefuse([]string{"image", "pull", s.ref, "--name", "refused"}, "credential file", s.path("run/containers/auth.json"))
+		s.mustSucceed(os.Chmod(s.path("run/containers/auth.json"), 0o600))
+	}
 	s.write("config/containers/auth.json", `{"auths":`, 0o600)
 	s.mustRefuse([]string{"image", "pull", s.ref, "--name", "refused"}, "credential file", s.path("config/containers/auth.json"))
 	s.account("run/containers/auth.json", s.Address+"/image", registrytest.Password)
