@@ -81,7 +81,7 @@ func TestMixedRoot(t *testing.T) {
 func TestMixedQueue(t *testing.T) {
 	h, db := inQueue(t)
 	end := h.flag()
-	old := h.worker("--labels", "version=old")
+	old := h.worker("--labels", "version=old", "--jobs", "1") // it has no place for what is not its own, and that needs not be given back
 	inHand := h.submit("in-hand", "echo ready; "+awaited+"; echo old >out", "--require", "version=old", "--input", end.input())
 	h.comes(db, inHand, "running")
 	ofOld := h.submit("of-old", "echo new >out", "--require", "version=new")
@@ -92,8 +92,10 @@ func TestMixedQueue(t *testing.T) {
 	h.mustRefuse([]string{"submit", "--", "true"}, tooNew)
 	h.mustRefuse([]string{"worker"}, tooNew)
 	young := newer.worker("--labels", "version=new")
-	ofNew := newer.submit("of-new", "echo old >out", "--require", "version=old")
+	newer.comes(db, ofOld, "complete")
 	end.raise()
+	newer.comes(db, inHand, "complete")
+	ofNew := newer.submit("of-new", "echo old >out", "--require", "version=old")
 	for id, want := range map[string]string{inHand: "old\n", ofOld: "new\n", ofNew: "old\n"} {
 		newer.comes(db, id, "complete")
 		if got := newer.attempts(db, id); got != "complete" {

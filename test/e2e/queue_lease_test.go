@@ -122,6 +122,36 @@ func TestQueueLeaseDead(t *testing.T) {
 	n.doneOnce(2, dies, older, lives)
 }
 
+// A worker that is killed loses its analysis to another one after a lease, also where no machines can be made: this is for every kind of user.
+func TestQueueLease(t *testing.T) {
+	h, db := inQueue(t)
+	end := h.flag()
+	dies := h.worker("--jobs", "1", "--lease", brief)
+	id := h.submit("a", "echo started; "+awaited+"; echo done >out", "--input", end.input(), "--memory", "64MiB")
+	h.comes(db, id, "running")
+	until(t, hangTimeout, "it has started", func() bool { return dies.do("logs", id).stdout == "started\n" })
+	lives := h.worker("--jobs", "1", "--lease", brief)
+	until(t, hangTimeout, "both have leases", func() bool { return strings.Count(h.mustRun("queue", "workers").stdout, " held ") == 2 })
+	dies.killed()
+	until(t, hangTimeout, "the other has the analysis", func() bool { return h.attempts(db, id) == "lost running" })
+	if said := fmt.Sprint(h.queued(id).Errors); !strings.Contains(said, "is dead") {
+		t.Errorf("queue show has the errors %s", said)
+	}
+	end.raise()
+	h.comes(db, id, "complete")
+	if got := h.attempts(db, id); got != "lost complete" {
+		t.Errorf("its attempts are %q", got)
+	}
+	lives.end()
+	if got := lives.mustRun("outputs", "cat", id, "out").stdout; got != "done\n" || lives.results() != 1 {
+		t.Errorf("%d results, of which one is %q", lives.results(), got)
+	}
+	if got := h.mustRun("queue", "workers").stdout; strings.Contains(got, " held ") {
+		t.Errorf("leases are left:\n%s", got)
+	}
+	dies.mustRun("gc")
+}
+
 // A worker that is stopped for longer than its lease loses what it had. When it goes on it finds that out, its result is removed, and it
 // has a lease again.
 func TestQueueLeaseStopped(t *testing.T) {

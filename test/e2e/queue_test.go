@@ -176,12 +176,9 @@ func jobs(t *testing.T, db database, id string) string {
 	return db.query(t, "", fmt.Sprintf("SELECT string_agg(state::text, ' ') FROM scidex_oci.river_job WHERE args ->> 'id' = '%s'", id))
 }
 
-// inQueue is a harness whose catalog has a queue. What it shows is the same for every user: the suite as root is enough.
+// inQueue is a harness whose catalog has a queue.
 func inQueue(t *testing.T) (*harness, database) {
 	t.Helper()
-	if !theHost.root {
-		t.Skip("how a job comes to a worker does not depend on the user; the tests as root cover it")
-	}
 	h, db := inPostgres(t)
 	h.mustRun("catalog", "migrate")
 	return h, db
