@@ -187,7 +187,10 @@ func TestPrometheus(t *testing.T) {
 	h.comes(db, h.submit("runs", awaited, "--input", end.input()), "running")
 	alone := h.submit("alone", "true", "--class", "gpu")
 	placed := h.submit("placed", "true", "--require", "site=b")
-	p.fires("ClassHasNoWorker gpu", "AnalysesWaitAndNoneEnds gpu", "NoWorkerCanRunAnAnalysis default")
+	dies := h.worker("--class", "idle", "--lease", "3s") // the other's lease is longer: it does not judge
+	silent := dies.holder()
+	dies.killed()
+	p.fires("ClassHasNoWorker gpu", "AnalysesWaitAndNoneEnds gpu", "NoWorkerCanRunAnAnalysis default", "SilentWorkerIsNotJudged")
 	until(t, hangTimeout, "both ends are scraped", func() bool {
 		return p.query(`scidex_oci_worker_runs_total{state="complete",reason="exit"} == 1 and on () scidex_oci_worker_runs_total{state="failed",reason="exit"} == 1`) == 1
 	})
@@ -197,11 +200,27 @@ func TestPrometheus(t *testing.T) {
 	p.scrape(second)
 	h.comes(db, alone, "complete")
 	h.comes(db, placed, "complete")
+	h.mustRun("queue", "rescue", silent)
 	p.clears()
 	end.raise()
 	first.end()
 	second.end()
 	p.fires("NoWorkerAnswers")
+}
+
+// holder waits for the lease of a worker, and is the worker's name in the queue.
+func (w *hosted) holder() (name string) {
+	w.t.Helper()
+	pid := fmt.Sprintf("/%d/", w.cmd.Process.Pid)
+	until(w.t, hangTimeout, "it has a lease", func() bool {
+		for line := range strings.Lines(w.mustRun("queue", "workers").stdout) {
+			if fields := strings.Fields(line); strings.Contains(fields[0], pid) {
+				name = fields[0]
+			}
+		}
+		return name != ""
+	})
+	return name
 }
 
 // dashboard runs each query of the dashboard. Two are about what is not so here.

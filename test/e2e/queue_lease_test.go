@@ -130,12 +130,15 @@ func TestQueueLease(t *testing.T) {
 	id := h.submit("a", "echo started; "+awaited+"; echo done >out", "--input", end.input(), "--memory", "64MiB")
 	h.comes(db, id, "running")
 	until(t, hangTimeout, "it has started", func() bool { return dies.do("logs", id).stdout == "started\n" })
-	lives := h.worker("--jobs", "1", "--lease", brief)
+	lives := h.worker("--jobs", "1", "--lease", brief, "--metrics", "127.0.0.1:0", "--log-format", "json")
 	until(t, hangTimeout, "both have leases", func() bool { return strings.Count(h.mustRun("queue", "workers").stdout, " held ") == 2 })
 	dies.killed()
 	until(t, hangTimeout, "the other has the analysis", func() bool { return h.attempts(db, id) == "lost running" })
 	if said := fmt.Sprint(h.queued(id).Errors); !strings.Contains(said, "is dead") {
 		t.Errorf("queue show has the errors %s", said)
+	}
+	if _, text := asked(t, lives.serving()+"/metrics"); metric(t, text, "scidex_oci_worker_rescued_total") != 1 || metric(t, text, `scidex_oci_queue_workers{lease="held"}`) != 1 {
+		t.Errorf("its metrics are\n%s", text)
 	}
 	end.raise()
 	h.comes(db, id, "complete")

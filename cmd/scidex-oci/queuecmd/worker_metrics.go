@@ -47,10 +47,11 @@ func (s scraped) serve(working context.Context, w *worker.Worker, b command.Buil
 	}
 	draining := func() bool { return working.Err() != nil }
 	m := metrics.New(metrics.Source{
-		Capacity: w.Capacity, Jobs: w.Options.Jobs, Classes: w.Classes(), Load: w.Load, Depth: w.Queue.Depth, Waiting: func() (int, error) { return pending.Count(w.Host) }, Draining: draining,
+		Capacity: w.Capacity, Jobs: w.Options.Jobs, Classes: w.Classes(), Load: w.Load, Depth: w.Queue.Depth, Workers: w.Queue.Workers,
+		Waiting: func() (int, error) { return pending.Count(w.Host) }, Draining: draining,
 		Version: b.Version, Commit: b.Commit, GoVersion: b.GoVersion,
 	})
-	w.Watch = m.Watch
+	w.Watch, w.Options.Rescued = m.Watch, m.Rescued
 	w.Log.Info("serving metrics", "address", s.listener.Addr().String())
 	return m.Serve(s.listener, func() bool { return !draining() }, w.Log).Close
 }

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,10 +15,16 @@ const brief = 6 * time.Second
 // leased starts a worker with a lease, or without one, that ends with the test.
 func (q *queued) leased(name string, length time.Duration) (drain func()) {
 	q.Helper()
+	return q.leasing(name, length, nil)
+}
+
+// leasing is leased, with what is called when jobs of a dead worker are given to others.
+func (q *queued) leasing(name string, length time.Duration, rescued func(jobs int)) (drain func()) {
+	q.Helper()
 	ctx, cancel := context.WithCancel(q.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- q.Work(ctx, queue.Options{Name: name, Jobs: 1, Drain: time.Millisecond, RescueAfter: time.Hour, Lease: length},
+		ended <- q.Work(ctx, queue.Options{Name: name, Jobs: 1, Drain: time.Millisecond, RescueAfter: time.Hour, Lease: length, Rescued: rescued},
 			func(context.Context, queue.Claim) error { return nil })
 	}()
 	return func() {
@@ -89,7 +96,8 @@ func TestLeaseIsJudged(t *testing.T) {
 	idle := q.leased("idle", 0)
 	q.other("dead", brief)
 	q.other("brief", brief-1)
-	judge := q.leased("judges", brief)
+	var rescued atomic.Int64
+	judge := q.leasing("judges", brief, func(jobs int) { rescued.Add(int64(jobs)) })
 	q.lease("judges", "unbroken for one lease", func(w queue.Worker) bool {
 		return w.RenewedAt != nil && w.RenewedAt.Sub(*w.UnbrokenSince) > brief
 	})
@@ -101,7 +109,14 @@ func TestLeaseIsJudged(t *testing.T) {
 		t.Errorf("its job is %+v, %v", e, err)
 	}
 	q.lease("brief", "there", there)
+	if n, err := q.Rescue(t.Context(), "brief"); n != 0 || err != nil {
+		t.Errorf("of a worker that has a lease alone %d were rescued: %v", n, err)
+	}
+	q.lease("brief", "gone", gone)
 	judge()
+	if got := rescued.Load(); got != 1 {
+		t.Errorf("it says that it has rescued %d jobs", got)
+	}
 	q.other("dead", brief)
 	idle()
 	if w := q.lease("idle", "gone", gone); w.Lease != "" {

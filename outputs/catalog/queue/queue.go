@@ -97,8 +97,8 @@ type Queue interface {
 	// Retry queues a further attempt at an analysis whose last one is in error, lost or canceled, with a job like the last.
 	// Otherwise it returns ErrNoRetry or ErrInQueue, and catalog.ErrNotFound if the queue has no job of it.
 	Retry(ctx context.Context, id string) (next catalog.Key, err error)
-	// Rescue makes a worker's jobs available to others, ends its lease, and returns how many jobs it had. It is for a dead
-	// worker; a living worker's runs end as lost.
+	// Rescue makes a worker's jobs available to others, ends its lease, and returns how many jobs it had. One with neither
+	// is catalog.ErrNotFound. It is for a dead worker; a living worker's runs end as lost.
 	Rescue(ctx context.Context, worker string) (n int, err error)
 	// Pause stops workers of all classes from taking jobs; running ones continue. Resume undoes it. Both are idempotent.
 	Pause(ctx context.Context) error
@@ -194,6 +194,9 @@ type Options struct {
 	// Lease is how long the worker may be silent before others may take its jobs, as lease.Default. 0: they may not, and it
 	// takes none of theirs.
 	Lease time.Duration
+	// Rescued, where not nil, is called with how many jobs of a dead worker this one has made available to others, since the lease
+	// of that one had run out. It must not block.
+	Rescued func(jobs int)
 }
 
 // States of an Entry.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
@@ -50,6 +51,9 @@ func (w *Worker) rescue(ctx context.Context, path string) error {
 	n, err := w.Queue.Rescue(ctx, name)
 	if n > 0 {
 		w.Log.Warn("a worker of this root was killed; what it had is in the queue again", "worker", name, "analyses", n)
+	}
+	if errors.Is(err, catalog.ErrNotFound) {
+		return nil
 	}
 	return err
 }

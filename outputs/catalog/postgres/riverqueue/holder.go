@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue/lease"
 )
 
@@ -20,25 +21,29 @@ type holder struct {
 	pool     *pgxpool.Pool
 	mine     lease.Lease // as last read
 	observer lease.Observer
+	rescued  func(jobs int)
 	bound    time.Duration // of a transaction on one connection
 }
 
 // firstBound is that of the transaction that takes the lease: many workers may start at once.
 const firstBound = 30 * time.Second
 
-// hold takes a lease and renews it until release. A length of 0 is no lease.
-func (q *Queue) hold(ctx context.Context, pool *pgxpool.Pool, worker string, length time.Duration) (release func(), err error) {
-	if length == 0 {
+// hold takes a worker's lease and renews it until release. A length of 0 is no lease.
+func (q *Queue) hold(ctx context.Context, pool *pgxpool.Pool, o queue.Options) (release func(), err error) {
+	if o.Lease == 0 {
 		return func() {}, nil
 	}
-	h := &holder{queue: q, pool: pool, mine: lease.Lease{Worker: worker, Length: length}, observer: lease.Observer{Length: length}, bound: firstBound}
+	h := &holder{
+		queue: q, pool: pool, mine: lease.Lease{Worker: o.Name, Length: o.Lease}, observer: lease.Observer{Length: o.Lease},
+		rescued: o.Rescued, bound: firstBound,
+	}
 	if h.mine.Host, err = os.Hostname(); err == nil {
 		err = h.renew(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("take a lease: %w", q.catalog.Explain(err))
 	}
-	h.bound = lease.Every(length) / 2
+	h.bound = lease.Every(o.Lease) / 2
 	holding, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -113,15 +118,19 @@ func (h *holder) judge(ctx context.Context) error {
 			if judged, err = stillDead(ctx, tx, h.mine, dead); err != nil || !judged {
 				return err
 			}
-			n, err = rescue(ctx, tx, dead.Worker)
+			n, _, err = rescue(ctx, tx, dead.Worker)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		if judged {
-			h.queue.log.Warn("a worker is silent; what it had is in the queue again", "worker", dead.Worker, "last", dead.Renewed.UTC(), "analyses", n)
+		if !judged {
+			continue
 		}
+		if h.rescued != nil {
+			h.rescued(n)
+		}
+		h.queue.log.Warn("a worker is silent; what it had is in the queue again", "worker", dead.Worker, "last", dead.Renewed.UTC(), "analyses", n)
 	}
 	return nil
 }
@@ -133,7 +142,10 @@ const goodbye = 5 * time.Second
 func (h *holder) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, goodbye)
 	defer cancel()
-	err := h.transact(ctx, func(ctx context.Context, tx pgx.Tx) error { return endLease(ctx, tx, h.mine.Worker) })
+	err := h.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := endLease(ctx, tx, h.mine.Worker)
+		return err
+	})
 	if err != nil {
 		h.queue.log.Debug("end the lease of this worker", "error", err)
 	}

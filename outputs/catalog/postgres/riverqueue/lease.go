@@ -71,8 +71,8 @@ func stillDead(ctx context.Context, tx pgx.Tx, mine, dead lease.Lease) (bool, er
 	return n == 2, err
 }
 
-// endLease removes the row of a worker.
-func endLease(ctx context.Context, tx pgx.Tx, worker string) error {
-	_, err := tx.Exec(ctx, `DELETE FROM scidex_oci.worker_lease WHERE worker = $1`, worker)
-	return err
+// endLease removes the row of a worker, and reports whether there was one.
+func endLease(ctx context.Context, tx pgx.Tx, worker string) (bool, error) {
+	done, err := tx.Exec(ctx, `DELETE FROM scidex_oci.worker_lease WHERE worker = $1`, worker)
+	return done.RowsAffected() > 0, err
 }

@@ -5,13 +5,18 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
 // Rescue makes a dead worker's jobs available, as River's rescuer does much later, and ends its lease. The try counts; after
 // the last, River discards the job. Canceled jobs are included: the next worker ends the row.
 func (q *Queue) Rescue(ctx context.Context, worker string) (n int, err error) {
 	err = q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		n, err = rescue(ctx, tx, worker)
+		var known bool
+		if n, known, err = rescue(ctx, tx, worker); err == nil && !known {
+			err = catalog.ErrNotFound
+		}
 		return err
 	})
 	if err != nil {
@@ -20,9 +25,11 @@ func (q *Queue) Rescue(ctx context.Context, worker string) (n int, err error) {
 	return n, nil
 }
 
-func rescue(ctx context.Context, tx pgx.Tx, worker string) (n int, err error) {
-	if err := endLease(ctx, tx, worker); err != nil {
-		return 0, err
+// rescue reports how many jobs a worker had, and whether it had any or a lease.
+func rescue(ctx context.Context, tx pgx.Tx, worker string) (n int, known bool, err error) {
+	leased, err := endLease(ctx, tx, worker)
+	if err != nil {
+		return 0, false, err
 	}
 	rows, err := tx.Query(ctx, `UPDATE scidex_oci.river_job
 		SET state = 'available', scheduled_at = now(), errors = array_append(errors, jsonb_build_object(
@@ -31,11 +38,11 @@ func rescue(ctx context.Context, tx pgx.Tx, worker string) (n int, err error) {
 			AND attempted_by[array_upper(attempted_by, 1)] = $1::text
 		RETURNING queue`, worker)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	queues, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	return len(queues), waken(ctx, tx, queues)
+	return len(queues), leased || len(queues) > 0, waken(ctx, tx, queues)
 }

@@ -74,7 +74,7 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 	if err := w.pauses.begin(whole, q, names); err != nil {
 		return fmt.Errorf("work on the queue: %w", err)
 	}
-	release, err := q.hold(whole, pool, o.Name, o.Lease)
+	release, err := q.hold(whole, pool, o)
 	if err != nil {
 		return fmt.Errorf("work on the queue: %w", err)
 	}

@@ -15,14 +15,37 @@ const (
 	depthPatience = 2 * time.Second
 )
 
+// counted is a count of the queue.
+type counted struct {
+	classes []queue.ClassDepth
+	workers map[queue.WorkerState]int
+}
+
+// count counts the queue.
+func (s Source) count(ctx context.Context) (counted, error) {
+	classes, err := s.Depth(ctx)
+	if err != nil {
+		return counted{}, err
+	}
+	workers, err := s.Workers(ctx)
+	if err != nil {
+		return counted{}, err
+	}
+	c := counted{classes, map[queue.WorkerState]int{}}
+	for _, w := range workers {
+		c.workers[w.Lease]++
+	}
+	return c, nil
+}
+
 // depth is a recent count of the queue.
 type depth struct {
-	ask func(context.Context) ([]queue.ClassDepth, error)
+	ask func(context.Context) (counted, error)
 
 	mu    sync.Mutex
 	asked time.Time
 	known bool
-	last  []queue.ClassDepth
+	last  counted
 }
 
 // refresh counts again where the last count is not fresh. Concurrent callers wait for the same count.
@@ -38,10 +61,10 @@ func (d *depth) refresh(ctx context.Context) {
 	if err != nil && ctx.Err() != nil {
 		return // the caller was canceled; that says nothing of the queue
 	}
-	d.last, d.known, d.asked = last, err == nil, time.Now() // last is nil with an error
+	d.last, d.known, d.asked = last, err == nil, time.Now() // last is empty with an error
 }
 
-func (d *depth) read() (last []queue.ClassDepth, known bool) {
+func (d *depth) read() (last counted, known bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.last, d.known
@@ -68,7 +91,7 @@ func (m *Metrics) ofQueue() {
 	for _, s := range states {
 		all = append(all, level{labeled("state", s.name), func() (float64, bool) {
 			last, known := m.depth.read()
-			return float64(s.jobs(queue.Sum(last))), known
+			return float64(s.jobs(queue.Sum(last.classes))), known
 		}})
 	}
 	m.add(gauge, "scidex_oci_queue_jobs", "Jobs of the whole queue that have not ended, by state.", all...)
@@ -79,13 +102,26 @@ func (m *Metrics) ofQueue() {
 	}))
 	m.add(gauge, "scidex_oci_queue_class_oldest_seconds", "For how long the oldest job of a class that waits or is unplaced could have run, by the clock of the database.",
 		m.ofClasses(func(c queue.ClassDepth, write writeLine) { write(labeled("class", c.Class), c.Oldest.Seconds()) }))
+	m.ofLeases()
+}
+
+// ofLeases adds the workers by the words of "queue workers".
+func (m *Metrics) ofLeases() {
+	var all []metric
+	for _, state := range []queue.WorkerState{queue.Held, queue.Silent, queue.NoLease} {
+		all = append(all, level{labeled("lease", string(state)), func() (float64, bool) {
+			last, known := m.depth.read()
+			return float64(last.workers[state]), known
+		}})
+	}
+	m.add(gauge, "scidex_oci_queue_workers", "Workers that have a lease or analyses, by the state of the lease.", all...)
 }
 
 // ofClasses writes lines for each class that the queue had when it was counted.
 func (m *Metrics) ofClasses(of func(queue.ClassDepth, writeLine)) metric {
 	return lines(func(write writeLine) {
 		last, _ := m.depth.read()
-		for _, c := range last {
+		for _, c := range last.classes {
 			of(c, write)
 		}
 	})

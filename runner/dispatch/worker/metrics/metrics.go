@@ -18,8 +18,9 @@ type Source struct {
 	Jobs     int               // taken at once
 	Classes  []string          // taken
 	Load     func() worker.Load
-	// Depth counts the queue.
-	Depth func(context.Context) ([]queue.ClassDepth, error)
+	// Depth counts the jobs of the queue, Workers are those with a lease or jobs.
+	Depth   func(context.Context) ([]queue.ClassDepth, error)
+	Workers func(context.Context) ([]queue.Worker, error)
 	// Waiting counts the pending results below the root.
 	Waiting  func() (int, error)
 	Draining func() bool
@@ -38,12 +39,13 @@ type Metrics struct {
 	files      *count
 	bytes      *count
 	superseded *count
+	rescued    *count
 	unsaved    *count
 }
 
 // New returns metrics with all counts at zero.
 func New(s Source) *Metrics {
-	m := &Metrics{depth: &depth{ask: s.Depth}, began: time.Now()}
+	m := &Metrics{depth: &depth{ask: s.count}, began: time.Now()}
 	version := level{labeled("version", s.Version, "commit", s.Commit, "goversion", s.GoVersion), func() (float64, bool) { return 1, true }}
 	m.add(gauge, "scidex_oci_build_info", "The version of scidex-oci that this is, as labels; the value is 1.", version)
 	m.ofQueue()
@@ -106,6 +108,7 @@ func (m *Metrics) ofRuns() {
 	m.files = m.counter("scidex_oci_worker_harvest_files_total", "Outputs that were harvested.")
 	m.bytes = m.counter("scidex_oci_worker_harvest_bytes_total", "Bytes of the outputs that were harvested.")
 	m.superseded = m.counter("scidex_oci_worker_superseded_total", "Attempts that another worker had been given before they ended here.")
+	m.rescued = m.counter("scidex_oci_worker_rescued_total", "Analyses of other workers, whose leases had run out, that this worker gave back to the queue.")
 	m.unsaved = m.counter("scidex_oci_worker_commit_failures_total", "Attempts whose end could not be committed.")
 }
 
@@ -142,6 +145,9 @@ func (m *Metrics) Watch(p worker.Progress) {
 	default:
 	}
 }
+
+// Rescued counts analyses of a worker whose lease had run out.
+func (m *Metrics) Rescued(analyses int) { m.rescued.add(int64(analyses)) }
 
 // Text is all metrics. ctx bounds the query of the queue.
 func (m *Metrics) Text(ctx context.Context) []byte {

@@ -37,6 +37,9 @@ func source() Source {
 				{Class: queue.OtherClasses, Depth: queue.Depth{Waiting: 1}, Oldest: 1500 * time.Millisecond},
 			}, nil
 		},
+		Workers: func(context.Context) ([]queue.Worker, error) {
+			return []queue.Worker{{Lease: queue.Held}, {Lease: queue.NoLease, Jobs: 1}, {Lease: queue.Held}}, nil
+		},
 		Waiting: func() (int, error) { return 1, nil }, Draining: func() bool { return true },
 		Version: "v1.2.3", Commit: "0123abc", GoVersion: "go1",
 	}
@@ -71,6 +74,7 @@ func TestExposition(t *testing.T) {
 		worker.Taken, worker.Started, worker.Exited, worker.Harvested, worker.Committed, worker.Ended)
 	m.attempt("gpu", result.Result{State: catalog.Error, Reason: result.ReasonCommit}, errors.New("away"), worker.Taken, worker.Started, worker.Exited, worker.Ended)
 	m.attempt("gpu", result.Result{}, nil, worker.Taken, worker.Started, worker.Superseded)
+	m.Rescued(3)
 	got := m.written(t)
 	const golden = "testdata/metrics.txt"
 	if *update {
@@ -124,9 +128,9 @@ func TestUnknown(t *testing.T) {
 	s := source()
 	s.Capacity = capacity.Capacity{}
 	s.Waiting = func() (int, error) { return 0, errors.New("unreadable") }
-	s.Depth = func(context.Context) ([]queue.ClassDepth, error) { return nil, errors.New("away") }
+	s.Workers = func(context.Context) ([]queue.Worker, error) { return nil, errors.New("away") }
 	got := New(s).written(t)
-	for _, name := range []string{"memory_bytes", "cpus", "results_waiting", "queue_jobs", "queue_class"} {
+	for _, name := range []string{"memory_bytes", "cpus", "results_waiting", "queue_jobs", "queue_class", "queue_workers"} {
 		if strings.Contains(got, name) {
 			t.Errorf("%s is there", name)
 		}
@@ -139,16 +143,16 @@ func TestUnknown(t *testing.T) {
 // The queue is asked once for all who scrape within seconds, anew after these, and not again for one who has gone.
 func TestDepth(t *testing.T) {
 	asked, away := int64(0), false
-	d := &depth{ask: func(ctx context.Context) ([]queue.ClassDepth, error) {
+	d := &depth{ask: func(ctx context.Context) (counted, error) {
 		asked++
 		if away {
-			return nil, errors.New("away")
+			return counted{}, errors.New("away")
 		}
-		return []queue.ClassDepth{{Depth: queue.Depth{Waiting: asked}}}, ctx.Err()
+		return counted{classes: []queue.ClassDepth{{Depth: queue.Depth{Waiting: asked}}}}, ctx.Err()
 	}}
 	want := func(what string, waiting int64, up bool) {
 		t.Helper()
-		if last, known := d.read(); known != up || queue.Sum(last).Waiting != waiting {
+		if last, known := d.read(); known != up || queue.Sum(last.classes).Waiting != waiting {
 			t.Errorf("%s: %+v, %v, asked %d times", what, last, known, asked)
 		}
 	}
