@@ -19,7 +19,7 @@ func Run(ctx context.Context, host *phase.Host, req request.Request) (result.Res
 	if host.Spans == nil {
 		return perform(ctx, host, req)
 	}
-	req.Spans = host.Spans.Begin()
+	req.Spans = host.Spans.Begin(req.Parent)
 	ctx, tracer := recorded(ctx, req.Spans)
 	res, err := perform(ctx, host, req)
 	if req.Spans.Recorded() && res.Attempt > 0 {

@@ -67,6 +67,8 @@ type Request struct {
 	// event.TypeFinished from the result. The data of event.TypeStarted are a Result. It must not block for long. Its first
 	// error becomes a warning of the result, and changes nothing else.
 	Observe func(event.Event) error
+	// Parent is the trace context of who asked for the run; the zero Context is that of the process.
+	Parent spans.Context
 	// Spans are those of the run, nil where there are none; Run sets it. Their contexts are for the analysis and the hook.
 	Spans *spans.Run
 	// Detached runs outlive the session of their caller: the result warns of what would end them with it.

@@ -128,6 +128,7 @@ func TestMixedJobs(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	form(1)
+	db.query(t, "", "UPDATE scidex_oci.river_job SET args = args || '{\"later\": {\"x\": [1]}}'") // what it does not know is left out
 	h.comes(db, id, "complete")
 	w.end()
 }

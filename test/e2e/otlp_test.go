@@ -385,17 +385,26 @@ func TestSpansTLS(t *testing.T) {
 	}
 }
 
-// runsOf are the states of the runs whose spans have come, by id.
-func (c *collector) runsOf() map[string]string {
+// wholeRuns are the spans of whole runs that have come.
+func (c *collector) wholeRuns() (whole []otlpSpan) {
 	c.t.Helper()
-	runs := map[string]string{}
 	for _, r := range c.received() {
 		_, all := r.spans(c.t)
 		for _, s := range all {
 			if s.Name == "scidex-oci run" {
-				runs[s.attribute("scidex_oci.run.id")] += s.attribute("scidex_oci.run.state")
+				whole = append(whole, s)
 			}
 		}
+	}
+	return whole
+}
+
+// runsOf are the states of the runs whose spans have come, by id.
+func (c *collector) runsOf() map[string]string {
+	c.t.Helper()
+	runs := map[string]string{}
+	for _, s := range c.wholeRuns() {
+		runs[s.attribute("scidex_oci.run.id")] += s.attribute("scidex_oci.run.state")
 	}
 	return runs
 }
@@ -417,14 +426,36 @@ func TestSpansOfMany(t *testing.T) {
 	}
 }
 
-// TestSpansOfWorker: a worker sends the spans of what has ended while it goes on.
+// TestSpansOfWorker: a worker sends the spans of what has ended while it goes on. They are below the span of who submitted it; a context
+// that is none is left out, also where it was written to the queue by others.
 func TestSpansOfWorker(t *testing.T) {
 	h, db := inQueue(t)
 	c := newCollector(t, httptest.NewServer, nil)
-	id := h.submit("a", "true")
+	plain := h.submit("plain", "true")
+	h.setenv("TRACEPARENT", "00-"+callersTrace+"-"+callersSpan+"-01")
+	h.setenv("TRACESTATE", "vendor=1")
+	below, written := h.submit("below", `printf '%s %s' "$TRACEPARENT" "$TRACESTATE"`), h.submit("written", "true")
+	db.query(t, "", fmt.Sprintf(`UPDATE scidex_oci.river_job SET args = jsonb_set(args, '{trace}', '{"parent": ["x"], "state": 7}') WHERE args ->> 'id' = '%s'`, written))
+	h.setenv("TRACEPARENT", "00-"+callersTrace+"-"+callersSpan+"-01\nX: y")
+	hostile := h.submit("hostile", "true")
+	if got := db.query(t, "", fmt.Sprintf(`SELECT count(*) FROM scidex_oci.river_job WHERE args ->> 'id' IN ('%s', '%s') AND args ? 'trace'`, plain, hostile)); got != "0" {
+		t.Errorf("%s jobs have a context that is none", got)
+	}
 	h.exporting(c)
 	w := h.worker()
-	h.comes(db, id, "complete")
-	until(t, hangTimeout, "its spans come", func() bool { return c.runsOf()[id] == "complete" })
+	ids := []string{plain, below, written, hostile}
+	for _, id := range ids {
+		h.comes(db, id, "complete")
+	}
+	until(t, hangTimeout, "their spans come", func() bool { return len(c.runsOf()) == len(ids) })
+	for _, s := range c.wholeRuns() {
+		trace, parent := s.TraceID == callersTrace && s.TraceState == "vendor=1", s.ParentSpanID
+		if is := s.attribute("scidex_oci.run.id") == below; trace != is || (parent == callersSpan) != is || (parent == "") == is {
+			t.Errorf("the span of %s is %+v", s.attribute("scidex_oci.run.id"), s)
+		}
+	}
+	if got := w.mustRun("logs", below).stdout; !strings.HasPrefix(got, "00-"+callersTrace+"-") || !strings.HasSuffix(got, "-01 vendor=1") || strings.Contains(got, callersSpan) {
+		t.Errorf("the analysis has %q", got)
+	}
 	w.end()
 }

@@ -196,6 +196,7 @@ func TestPrometheus(t *testing.T) {
 	})
 	p.dashboard()
 
+	h.comes(db, h.submit("fills", awaited, "--input", end.input()), "running") // the first worker has no place left: it returns nothing for 30 s
 	second := h.worker("--metrics", "127.0.0.1:0", "--log-format", "json", "--class", "gpu", "--class", "default", "--labels", "site=b")
 	p.scrape(second)
 	h.comes(db, alone, "complete")

@@ -54,13 +54,13 @@ func (p *Program) spanQueue(log *slog.Logger) *spans.Queue {
 	}
 	if p.spans == nil {
 		p.spans = &spanSender{log: log, start: p.exportSpans, timeout: spans.Timeout(p.Env.Text)}
-		p.spans.queue = &spans.Queue{Parent: p.parentSpan(log), Ready: func() { time.AfterFunc(spanDelay, p.spans.send) }}
+		p.spans.queue = &spans.Queue{Parent: p.ParentSpan(log), Ready: func() { time.AfterFunc(spanDelay, p.spans.send) }}
 	}
 	return p.spans.queue
 }
 
-// parentSpan is the span that this process is a part of.
-func (p *Program) parentSpan(log *slog.Logger) spans.Context {
+// ParentSpan is the span that this process is a part of; the zero Context where there is none that is valid.
+func (p *Program) ParentSpan(log *slog.Logger) spans.Context {
 	parent := p.Env.Text("TRACEPARENT")
 	if parent == "" {
 		return spans.Context{}

@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -208,8 +209,17 @@ func (s *submission) job(ctx context.Context, st *stores.Stores, a spec.Analysis
 		return queue.Submission{}, err
 	}
 	job := s.options.terms()
-	job.Run, job.NoAudit = row, s.request.NoAudit
+	job.Run, job.NoAudit, job.Trace = row, s.request.NoAudit, traceOf(s.program.ParentSpan(st.Host.Log))
 	return job, nil
+}
+
+// traceOf is a context as the queue has it.
+func traceOf(c spans.Context) queue.Trace {
+	if c.Trace == "" {
+		return queue.Trace{}
+	}
+	texts := c.Variables()
+	return queue.Trace{Parent: texts["TRACEPARENT"], State: texts["TRACESTATE"]}
 }
 
 func (s *submission) tell(jobs []queue.Submission, placed []queue.Placed) (err error) {

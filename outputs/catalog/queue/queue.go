@@ -30,10 +30,18 @@ type Job struct {
 	// Retries is how many attempts may follow one that ended in an error of scidex-oci or the host.
 	Retries int
 	NoAudit bool
+	// Trace is that of the submission, as it stands in the queue, where others can write anything: check it.
+	Trace Trace
 	// LastTry says, of a delivered job, that the queue will not deliver it again after an error.
 	LastTry bool
 	// Returned is how often workers have returned it.
 	Returned int
+}
+
+// Trace is a trace context of W3C's (www.w3.org/TR/trace-context), in the texts of its two headers; the zero Trace is none.
+type Trace struct {
+	Parent string `json:"parent"`
+	State  string `json:"state,omitempty"`
 }
 
 // DefaultRetries is the default of Job.Retries.
@@ -45,6 +53,8 @@ type Submission struct {
 	Run     catalog.Run
 	Retries int
 	NoAudit bool
+	// Trace is the context of the submitter.
+	Trace Trace
 	// Class is the class of its workers, "" for DefaultClass.
 	Class   string
 	Require map[string]string

@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
@@ -230,7 +231,9 @@ func (j *job) run(ctx context.Context) error {
 	}
 	own := *j.Host
 	own.Catalog = j.ledger
-	req := request.Request{Analysis: a, NoAudit: j.ledger.claim.Job().NoAudit, Stop: stop, Observe: j.observe, Admit: admit}
+	job := j.ledger.claim.Job()
+	parent, _ := spans.Parse(job.Trace.Parent, job.Trace.State) // a bad one is none
+	req := request.Request{Analysis: a, NoAudit: job.NoAudit, Parent: parent, Stop: stop, Observe: j.observe, Admit: admit}
 	over, err := j.begin(ctx, &req)
 	defer over()
 	if err != nil {

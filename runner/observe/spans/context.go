@@ -48,8 +48,8 @@ func Parse(parent, state string) (Context, error) {
 	return c, nil
 }
 
-// variables are a context as a process has it. An empty TRACESTATE takes the place of one that belongs to another context.
-func (c Context) variables() map[string]string {
+// Variables are a context as a process has it. An empty TRACESTATE takes the place of one that belongs to another context.
+func (c Context) Variables() map[string]string {
 	flags := "00"
 	if c.Sampled {
 		flags = "01"

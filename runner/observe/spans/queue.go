@@ -8,7 +8,7 @@ const waitMost = 20_000
 // Queue has the traces of runs that have ended, until they are sent. A nil Queue is that of runs without spans. It is safe for
 // concurrent use.
 type Queue struct {
-	// Parent is the context that all runs are a part of; the zero Context: each is a trace of its own.
+	// Parent is the context that runs without one of their own are a part of; the zero Context: each is a trace of its own.
 	Parent Context
 	// Ready is called when the first of several traces waits. It must not block.
 	Ready func()
@@ -19,10 +19,13 @@ type Queue struct {
 	dropped int
 }
 
-// Begin returns the spans of a further run, nil where q is nil.
-func (q *Queue) Begin() *Run {
-	if q == nil {
+// Begin returns the spans of a further run, nil where q is nil. Its parent is own, or that of q where own is none.
+func (q *Queue) Begin(own Context) *Run {
+	switch {
+	case q == nil:
 		return nil
+	case own.Trace != "":
+		return newRun(own)
 	}
 	return newRun(q.Parent)
 }

@@ -58,9 +58,9 @@ func (r *Run) Variables(phase string) map[string]string {
 	case r == nil:
 		return nil
 	case !r.Recorded():
-		return r.parent.variables()
+		return r.parent.Variables()
 	}
-	return Context{Trace: r.trace, Span: r.named[phase], Sampled: true, State: r.parent.State}.variables()
+	return Context{Trace: r.trace, Span: r.named[phase], Sampled: true, State: r.parent.State}.Variables()
 }
 
 // Finish is the trace of the run.

@@ -62,20 +62,31 @@ func TestAsked(t *testing.T) {
 // TestQueue: runs without spans have no variables, and what waits is bounded.
 func TestQueue(t *testing.T) {
 	var none *Queue
-	if r := none.Begin(); r.Recorded() || r.Variables(AnalysisPhase) != nil {
+	if r := none.Begin(Context{}); r.Recorded() || r.Variables(AnalysisPhase) != nil {
 		t.Errorf("a run without spans has %v", r.Variables(AnalysisPhase))
 	}
 	ready := 0
 	q := &Queue{Ready: func() { ready++ }}
 	many := make([]trace.Span, waitMost/2+1)
 	for range 3 {
-		q.Put(q.Begin().Finish(many, About{}))
+		q.Put(q.Begin(Context{}).Finish(many, About{}))
 	}
 	if waiting, dropped := q.Take(); len(waiting) != 1 || dropped != 2 || ready != 1 {
 		t.Errorf("%d wait, %d were dropped, and %d were ready", len(waiting), dropped, ready)
 	}
-	q.Put(q.Begin().Finish(nil, About{}))
+	q.Put(q.Begin(Context{}).Finish(nil, About{}))
 	if waiting, dropped := q.Take(); len(waiting) != 1 || dropped != 0 || ready != 2 {
 		t.Errorf("then %d wait, %d were dropped, and %d were ready", len(waiting), dropped, ready)
+	}
+}
+
+// A run of a job is below the span of who submitted it, and not below that of the worker.
+func TestBegin(t *testing.T) {
+	process, own := Context{Trace: aTrace, Span: aSpan, Sampled: true}, Context{Trace: NewID() + NewID(), Span: NewID(), Sampled: true}
+	q := &Queue{Parent: process}
+	for given, want := range map[Context]Context{{}: process, own: own} {
+		if got := q.Begin(given).Finish(nil, About{}); got.Trace != want.Trace || got.Parent != want.Span {
+			t.Errorf("below %+v it is %+v, want %+v", given, got, want)
+		}
 	}
 }

@@ -28,6 +28,8 @@ type args struct {
 	Require map[string]string `json:"require,omitempty"`
 	// Digest is the digest of the request, without id and labels.
 	Digest string `json:"digest,omitempty"`
+	// Trace is a queue.Trace, read apart: a bad one is none.
+	Trace json.RawMessage `json:"trace,omitempty"`
 
 	unread error // why they could not be read
 }
@@ -55,10 +57,14 @@ func (a *args) UnmarshalJSON(raw []byte) error {
 
 func argsOf(s queue.Submission) (args, error) {
 	digest, err := digestOf(s.Run.Request)
-	return args{
+	a := args{
 		V: argsVersion, ID: s.Run.ID, Request: s.Run.Request, First: s.Run.Attempt, Retries: &s.Retries, NoAudit: s.NoAudit,
 		Require: s.Require, Digest: digest,
-	}, err
+	}
+	if err == nil && s.Trace != (queue.Trace{}) {
+		a.Trace, err = json.Marshal(s.Trace)
+	}
+	return a, err
 }
 
 // digestOf is the same for requests that differ only in ids, labels and written-out defaults.
@@ -86,6 +92,9 @@ func (a args) job() queue.Job {
 		ID: a.ID, Request: a.Request, Memory: int64(asked.Memory), CPUs: asked.CPUs,
 		Limit: time.Duration(asked.Timeout) + time.Duration(asked.Grace), Require: a.Require,
 		Retries: queue.DefaultRetries, NoAudit: a.NoAudit,
+	}
+	if json.Unmarshal(a.Trace, &job.Trace) != nil {
+		job.Trace = queue.Trace{}
 	}
 	if a.Retries != nil {
 		job.Retries = *a.Retries
