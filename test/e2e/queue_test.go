@@ -274,10 +274,10 @@ func TestQueueCancelAndDrain(t *testing.T) {
 	h.mustRefuse([]string{"queue", "cancel", waits}, "ended already")
 	h.mustRefuse([]string{"queue", "cancel", h.id("never")}, "no run")
 
-	runs := h.submit("runs", "sleep 1000")
+	runs := h.submit("runs", "echo started; sleep 1000")
 	w := h.worker("--jobs", "2", "--drain", "3s")
 	h.comes(db, runs, "running")
-	until(t, hangTimeout, "it has started", func() bool { return len(processesOf(h.run)) > 0 })
+	until(t, hangTimeout, "it has started", func() bool { return w.do("logs", runs).stdout == "started\n" })
 	h.mustRun("queue", "cancel", runs)
 	h.comes(db, runs, "canceled")
 	if got := jobs(t, db, runs) + " " + h.attempts(db, runs); got != "completed canceled" {

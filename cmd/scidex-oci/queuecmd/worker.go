@@ -76,8 +76,8 @@ func runWorker(ctx context.Context, p *command.Program, q queue.Queue, st *store
 	}
 	defer pool.Close()
 	report := results.NewLines(p, screen.NewTerminal(p.Stderr, p.Env), o.json)
-	w.Templates = runner.NewTemplates(st.Host, request.Request{})
-	defer w.Templates.Close()
+	w.Warm.Templates = runner.NewTemplates(st.Host, request.Request{})
+	defer w.Warm.Templates.Close()
 	w.Host, w.Queue, w.Begin, w.Log = st.Host, q, pool.Begin, st.Host.Log
 	w.Told = func(result result.Result, _ error) {
 		report.Print(0, result, false)

@@ -46,7 +46,7 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 		options.WarmByFlag(&o.warmBy),
 		options.Duration(&o.rescueAfter, "rescue-after", "take an analysis for stuck `DURATION` after its timeout and grace (default: 10m)", time.Second),
 		options.Parsed(&o.lease, "lease", "let others take what this worker has when it was silent for `DURATION`, from 3s to 10m; 0: not before --rescue-after (default: 45s)", readLease),
-		options.Choice(&o.limits, "limits", "`enforce|outer|best-effort`: what is made ready before the first analysis is known; each has limits of its own", spec.LimitsEnforce, spec.LimitsOuter, spec.LimitsBestEffort),
+		options.Choice(&o.limits, "limits", "`enforce|outer|best-effort`, as of run, for analyses that were submitted without it", spec.LimitsEnforce, spec.LimitsOuter, spec.LimitsBestEffort),
 		g.MinFreeFlag(), g.InjectFlag(),
 		options.Given(&o.metrics, "metrics", "serve metrics at `ADDRESS`, HOST:PORT; :PORT is every address of this host, and port 0 any that is free, which is logged at info (default: none)"),
 		options.Bool(&o.json, "json", "print results as JSON lines also where standard output is a terminal"),
@@ -55,7 +55,7 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 
 // worker is a worker with these options.
 func (o *workerOptions) worker() *worker.Worker {
-	w := &worker.Worker{Capacity: capacity.ReadCapacity(), Labels: o.labels, WarmBy: o.warmBy}
+	w := &worker.Worker{Capacity: capacity.ReadCapacity(), Labels: o.labels, Limits: o.limits, Warm: worker.Warm{By: o.warmBy}}
 	if o.totalMemory > 0 {
 		w.Capacity.Memory = int64(o.totalMemory)
 	}

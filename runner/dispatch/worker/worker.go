@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,11 +35,11 @@ type Worker struct {
 	// Capacity is what all analyses together may be granted.
 	Capacity capacity.Capacity
 	// Labels are what jobs may require.
-	Labels  map[string]string
+	Labels map[string]string
+	// Limits is how those of analyses hold that do not say it (spec.Analysis.Limits).
+	Limits  string
 	Options queue.Options
-	// Templates are what analyses may be forked from that have the same value of the label WarmBy; empty: none are.
-	Templates *runner.Templates
-	WarmBy    string
+	Warm    Warm
 	// Told is called with each ended run, by several goroutines, and why its result is not in the catalog.
 	Told func(result.Result, error)
 	// Watch, where not nil, is called after each step of each attempt, by several goroutines. It must not block.
@@ -50,6 +51,12 @@ type Worker struct {
 	running  tally
 	draining <-chan struct{}
 	settling sync.Mutex
+}
+
+// Warm are the templates that analyses with the same value of the label By may be forked from; without a label none are.
+type Warm struct {
+	Templates *runner.Templates
+	By        string
 }
 
 const (
@@ -216,7 +223,7 @@ func newJob(ctx context.Context, w *Worker, guest *guest) *job {
 func (j *job) run(ctx context.Context) error {
 	row := j.ledger.row
 	a, err := plan.ReadQueued(row.Request)
-	a.ID = row.ID
+	a.ID, a.Limits = row.ID, cmp.Or(a.Limits, j.Limits)
 	if err != nil {
 		return j.refuse(ctx, runner.Refused(a, &request.Error{Err: fmt.Errorf("the request of %q: %w", row.ID, err)}, j.Host.Version), err)
 	}
@@ -252,8 +259,8 @@ func (j *job) run(ctx context.Context) error {
 // begin begins a run, from a template where there is one for it. over is called when the run is over.
 func (j *job) begin(ctx context.Context, req *request.Request) (over func(), err error) {
 	over = func() {}
-	if group := req.Analysis.Labels[j.WarmBy]; j.WarmBy != "" && group != "" {
-		over = j.Templates.Fork(context.WithoutCancel(ctx), group, req)
+	if group := req.Analysis.Labels[j.Warm.By]; j.Warm.By != "" && group != "" {
+		over = j.Warm.Templates.Fork(context.WithoutCancel(ctx), group, req)
 	}
 	if req.Standby == nil {
 		req.Standby, err = j.Begin(req.Analysis.Limits)
