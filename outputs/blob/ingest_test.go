@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -185,17 +186,17 @@ func TestCleanIngestsRemovesOnlyTheDead(t *testing.T) {
 	kept, lost := fill(t, alive, "1"), fill(t, dead, "2")
 	must(t, os.WriteFile(filepath.Join(s.dir, ingestDir, "catalog_id-x"), nil, 0o400))
 	must(t, dead.dir.Close()) // what the kernel does when a process dies
-	listed, err := s.DeadIngests(nil)
+	listed, held, err := s.DeadIngests(nil)
 	must(t, err)
-	if len(listed) != 2 {
-		t.Errorf("%v", listed)
+	if len(listed) != 2 || !slices.Equal(held, []string{alive.path}) {
+		t.Errorf("%v, held %v", listed, held)
 	}
 	if _, err := os.Stat(filepath.Join(dead.path, lost)); err != nil {
 		t.Errorf("listing removed: %v", err)
 	}
-	cleaned, err := s.CleanIngests(nil)
+	cleaned, held, err := s.CleanIngests(nil)
 	must(t, err)
-	if len(cleaned) != 2 || !strings.Contains(strings.Join(cleaned, " "), dead.path) {
+	if !slices.Equal(held, []string{alive.path}) || len(cleaned) != 2 || !strings.Contains(strings.Join(cleaned, " "), dead.path) {
 		t.Errorf("%v", cleaned)
 	}
 	if _, err := os.Stat(dead.path); !errors.Is(err, fs.ErrNotExist) {
@@ -215,7 +216,7 @@ func TestIngestsWhileCleaning(t *testing.T) {
 				return
 			default:
 			}
-			if _, err := s.CleanIngests(nil); err != nil {
+			if _, _, err := s.CleanIngests(nil); err != nil {
 				t.Error(err)
 			}
 		}

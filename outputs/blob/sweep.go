@@ -103,39 +103,46 @@ func (s *Store) CleanUploads(ctx context.Context, before time.Time, dry bool) (i
 	return s.remote.CleanUploads(ctx, before, dry)
 }
 
-// DeadIngests returns the ingest directories of dead owners, except those that spare names; nil spares none.
-func (s *Store) DeadIngests(spare func(name string) bool) ([]string, error) {
+// DeadIngests returns the ingest directories of dead owners, and those that a process still holds, except those that spare names; nil
+// spares none.
+func (s *Store) DeadIngests(spare func(name string) bool) (dead, held []string, err error) {
 	return s.deadIngests(spare, func(string) error { return nil })
 }
 
-// CleanIngests removes the ingest directories that DeadIngests returns, and returns their paths.
-func (s *Store) CleanIngests(spare func(name string) bool) ([]string, error) {
+// CleanIngests removes the ingest directories of dead owners, and returns the same as DeadIngests.
+func (s *Store) CleanIngests(spare func(name string) bool) (removed, held []string, err error) {
 	return s.deadIngests(spare, os.RemoveAll)
 }
 
-func (s *Store) deadIngests(spare func(name string) bool, do func(path string) error) ([]string, error) {
+func (s *Store) deadIngests(spare func(name string) bool, do func(path string) error) (dead, held []string, err error) {
 	gate, err := s.lock(ingestDir, unix.LOCK_EX)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer gate.Close()
-	var dead []string
 	err = list(gate.Name(), func(e fs.DirEntry) (bool, error) {
 		if spare != nil && spare(e.Name()) {
 			return true, nil
 		}
 		path := filepath.Join(gate.Name(), e.Name())
 		gone, err := ifDead(path, e, do)
+		if errors.Is(err, errHeld) {
+			held = append(held, path)
+			return true, nil
+		}
 		if gone {
 			dead = append(dead, path)
 		}
 		return true, err
 	})
 	if err != nil {
-		return dead, fmt.Errorf("ingest: %w", err)
+		return dead, held, fmt.Errorf("ingest: %w", err)
 	}
-	return dead, nil
+	return dead, held, nil
 }
+
+// errHeld is what ifDead returns for a directory whose lock is taken.
+var errHeld = errors.New("it is held")
 
 // ifDead calls do for an ingest directory whose lock is free, or for a temporary file, while holding the lock itself.
 func ifDead(path string, e fs.DirEntry, do func(string) error) (bool, error) {
@@ -152,7 +159,7 @@ func ifDead(path string, e fs.DirEntry, do func(string) error) (bool, error) {
 	defer f.Close()
 	switch err := flock(f, unix.LOCK_EX|unix.LOCK_NB); {
 	case errors.Is(err, unix.EWOULDBLOCK):
-		return false, nil
+		return false, errHeld
 	case err != nil:
 		return false, err
 	}

@@ -3,6 +3,7 @@ package recovery
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
@@ -37,12 +38,31 @@ func tidyRun(ctx context.Context, p *pass.Pass, t *workspace.StateFile, key cata
 			return errors.Join(err, t.Close())
 		}
 	}
-	sweepIngests(p, func(name string) bool { // first, as GC does
-		id, ok := resume.IDOfIngest(name)
-		return !ok || id != key.ID || resume.NeedsIngest(ctx, p, name)
-	})
+	sweepIngestsOf(ctx, p, key.ID) // first, as GC does
 	if open {
 		return killed.MarkLostLocked(ctx, p, t, run)
 	}
 	return killed.CleanEnded(ctx, p, t, run)
+}
+
+// supervisorTime bounds the wait for a supervisor that lives a moment longer than its launcher, and holds the ingest directory until then.
+// What it holds after that is left to GC: the state file is gone, by which later commands would find it.
+const supervisorTime = time.Second
+
+// sweepIngestsOf removes the ingest directories of a dead run.
+func sweepIngestsOf(ctx context.Context, p *pass.Pass, id string) {
+	spare := func(name string) bool {
+		of, ok := resume.IDOfIngest(name)
+		return !ok || of != id || resume.NeedsIngest(ctx, p, name)
+	}
+	waiting, cancel := context.WithTimeout(ctx, supervisorTime)
+	defer cancel()
+	untilFree(waiting, func() []string { return sweepIngests(p, spare) })
+}
+
+// untilFree sweeps until nothing is held, or ctx is done.
+func untilFree(ctx context.Context, sweep func() (held []string)) {
+	for len(sweep()) > 0 && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
 }

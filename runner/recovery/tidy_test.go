@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -51,5 +52,24 @@ func BenchmarkTidy(b *testing.B) {
 				Tidy(b.Context(), r)
 			}
 		})
+	}
+}
+
+// A supervisor that holds an ingest directory is waited for, unless the time of the command is over.
+func TestUntilFree(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		ctx          context.Context
+		held, sweeps int
+	}{{t.Context(), 0, 1}, {t.Context(), 2, 3}, {over, 2, 1}} {
+		sweeps := 0
+		untilFree(c.ctx, func() []string {
+			sweeps++
+			return make([]string, max(c.held-sweeps+1, 0))
+		})
+		if sweeps != c.sweeps {
+			t.Errorf("held %d times, it swept %d times, want %d", c.held, sweeps, c.sweeps)
+		}
 	}
 }

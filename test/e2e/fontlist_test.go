@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -79,12 +80,12 @@ func TestFontListKilled(t *testing.T) {
 		}
 		return run != "" && len(matches("/tmp/scidex-analysis-"+run+"/work/importing")) > 0
 	})
-	if err := l.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	all := l.family()
+	l.signal(syscall.SIGKILL)
 	<-l.ended
-	until(t, hangTimeout, "nothing is left", func() bool { // once its supervisor has let go of the ingest directory
-		h.mustRun("run", "--", "true")
-		return len(leftovers(run, h.root)) == 0
-	})
+	expectGone(t, all, run) // its supervisor holds the ingest directory until its end
+	h.mustRun("run", "--", "true")
+	if left := leftovers(run, h.root); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
 }
