@@ -122,6 +122,9 @@ func (f front) finish(ctx context.Context, id string, l layout, before seen, end
 	for _, one := range left {
 		f.say(one)
 	}
+	if err == nil && ended == nil {
+		err = l.checkInputs(res.Kept)
+	}
 	if err == nil {
 		err = before.takePlace(ctx, res.Kept, l.out.source)
 	}
