@@ -198,11 +198,10 @@ func TestServeCallers(t *testing.T) {
 	l := h.engine("--jobs=2")
 	const most = 512
 	var callers []*served
-	for range most {
-		callers = append(callers, l.caller())
-	}
-	for _, c := range callers {
+	for range most { // one after the other, so that the engine has seen the end of the one that waited for its start
+		c := l.caller()
 		c.goesOn()
+		callers = append(callers, c)
 	}
 	more := l.caller()
 	if m := more.next(); string(m.ID) != "null" {
