@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -32,24 +31,17 @@ func (s seen) takePlace(ctx context.Context, kept, dir string) error {
 	if err != nil {
 		return err
 	}
-	aside, err := os.MkdirTemp(dir, ".scidex-oci-") // on the same file system
+	held, err := newAside(root)
 	if err != nil {
 		return err
 	}
-	for i, name := range stay {
-		if err := root.Rename(name, path.Join(filepath.Base(aside), strconv.Itoa(i))); err != nil {
-			return err
-		}
+	if err = held.take(stay); err == nil {
+		err = replace(ctx, kept, dir, held.name)
 	}
-	if err := replace(ctx, kept, dir, filepath.Base(aside)); err != nil {
+	if err = errors.Join(err, held.giveBack()); err != nil { // also after an error: these files are not the run's
 		return err
 	}
-	for i, name := range stay {
-		if err := errors.Join(clear(root, name), root.Rename(path.Join(filepath.Base(aside), strconv.Itoa(i)), name)); err != nil {
-			return err
-		}
-	}
-	return errors.Join(os.Remove(aside), os.RemoveAll(kept))
+	return os.RemoveAll(kept)
 }
 
 // stay lists the files of the output directory that stay what they are.

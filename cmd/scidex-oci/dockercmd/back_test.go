@@ -12,7 +12,7 @@ func TestTakePlace(t *testing.T) {
 	t.Run("another file system", func(t *testing.T) {
 		dir, err := os.MkdirTemp("/dev/shm", "kept")
 		if err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
 		takesPlace(t, dir)
@@ -66,6 +66,23 @@ func takesPlace(t *testing.T, dir string) {
 	}
 	if _, err := os.Stat(kept); !os.IsNotExist(err) {
 		t.Error(err)
+	}
+}
+
+// TestTakePlaceFails: what was written outside is at its place also where what the run left cannot be put back.
+func TestTakePlaceFails(t *testing.T) {
+	t.Parallel()
+	out := t.TempDir()
+	before, err := layout{out: &bind{source: out}}.fill()
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(out, "deep/log"), "outside")
+	if err := before.takePlace(t.Context(), filepath.Join(t.TempDir(), "none"), out); err == nil {
+		t.Error("a directory that is not there was put back")
+	}
+	if data, err := os.ReadFile(filepath.Join(out, "deep/log")); string(data) != "outside" {
+		t.Errorf("%q, %v", data, err)
 	}
 }
 
