@@ -87,6 +87,32 @@ func TestDockerNotFound(t *testing.T) {
 	}
 }
 
+// TestDockerChangedInput: a step that changed an input in its output directory fails, and what it left is named. One that asks to write to it
+// is not started.
+func TestDockerChangedInput(t *testing.T) {
+	h := newHarness(t)
+	in := h.write("in/data", "before\n", 0o644)
+	h.write("out/a", "", 0o644)
+	out := h.finish(h.dockerRun(h.newID(), "echo after >>data; echo x >b", "--volume="+in+":/job/data"))
+	if out.code != 125 || !strings.Contains(out.stderr, `changed the input "/job/data"`) || !strings.Contains(out.stderr, "scidex-analysis-") {
+		t.Errorf("%+v", out)
+	}
+	h.expectOut("a data")
+	runs := h.mustRun("ls", "--quiet").stdout
+	asked := h.finish(h.dockerRun(h.newID(), "true", "--mount=type=bind,source="+in+",target=/job/data"))
+	if asked.code != 125 {
+		t.Errorf("%+v", asked)
+	}
+	checkSentence(t, asked.stderr, `"/job/data" is to be written`)
+	if now := h.mustRun("ls", "--quiet").stdout; now != runs {
+		t.Errorf("runs were %q, now %q", runs, now)
+	}
+	if got := readFile(t, in); got != "before\n" {
+		t.Errorf("the input has %q", got)
+	}
+	h.mustRun("rm", strings.TrimSpace(runs))
+}
+
 // TestDockerRefused: what is not supported starts nothing and leaves the output directory as it is.
 func TestDockerRefused(t *testing.T) {
 	h := newHarness(t)
