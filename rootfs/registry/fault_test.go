@@ -218,7 +218,8 @@ func testStalledUploadIsGivenUp(t *testing.T, s *site) {
 	file := textFile("large", strings.Repeat("x", 32<<20), &opened) // more than sockets hold
 	end := make(chan struct{})
 	defer close(end)
-	stalled := on("/uploads/", 1, func(http.ResponseWriter, *http.Request, http.Handler) { <-end })
+	var held atomic.Int64
+	stalled := on("/uploads/", 1, func(http.ResponseWriter, *http.Request, http.Handler) { held.Add(1); <-end })
 	s.Fail(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodPut && r.ContentLength > 1<<20 {
 			stalled(w, r, next)
@@ -230,8 +231,8 @@ func testStalledUploadIsGivenUp(t *testing.T, s *site) {
 	o.Stall = 2 * time.Second
 	_, err := Push(t.Context(), mustParse(t, s.Address+"/outputs/large:1"), o, Artifact{Type: "application/vnd.example", Files: []File{file}})
 	must(t, err)
-	if opened != 2 {
-		t.Errorf("the file was read %d times", opened)
+	if held.Load() != 1 || opened < 2 { // more often where this machine itself stands still
+		t.Errorf("%d uploads were held up, and the file was read %d times", held.Load(), opened)
 	}
 }
 

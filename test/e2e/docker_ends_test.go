@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// await reads a line of a command's standard output, which goes on.
-func (h *harness) awaitLine(cmd *exec.Cmd, want string) *bufio.Reader {
+// awaitLine starts a command, reads the first line of its standard output, and returns that.
+func (h *harness) awaitLine(cmd *exec.Cmd, want string) io.Closer {
 	h.t.Helper()
 	stdout, err := cmd.StdoutPipe()
 	if err == nil {
@@ -21,11 +21,10 @@ func (h *harness) awaitLine(cmd *exec.Cmd, want string) *bufio.Reader {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	lines := bufio.NewReader(stdout)
-	if line, err := lines.ReadString('\n'); line != want+"\n" {
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != want+"\n" {
 		h.t.Fatalf("%q: %q, %v", cmd.Args, line, err)
 	}
-	return lines
+	return stdout
 }
 
 // TestDockerStopped: however an engine stops a step, the command ends with docker's exit code, and what the run left is put back.
@@ -190,18 +189,8 @@ func TestDockerStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "first\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
-	_ = stdout.Close()
-	_ = stdin.Close()
+	stdout := h.awaitLine(cmd, "first")
+	h.mustSucceed(stdout.Close(), stdin.Close())
 	_ = cmd.Wait()
 	h.show(away).expect(t, "complete", "exit", 0)
 	h.expectOut("a b d")

@@ -843,7 +843,7 @@ func TestQueueRescued(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.execute(`UPDATE scidex_oci.river_job SET queue = 'analyses-other'`) // for the other
-	if n, err := q.Rescue(t.Context(), "host/1/nobody"); n != 0 || !errors.Is(err, catalog.ErrNotFound) {
+	if n, err := q.Rescue(t.Context(), "host/1/none"); n != 0 || !errors.Is(err, catalog.ErrNotFound) {
 		t.Errorf("rescued %d of nobody: %v", n, err)
 	}
 	if n, err := q.Rescue(t.Context(), e.Worker); n != 3 || err != nil {
