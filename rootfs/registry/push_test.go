@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -17,14 +18,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/registry/registrytest"
 )
 
-// textFile is a file of these tests, which counts how often it is opened.
-func textFile(name, text string, opened *int) File {
+// textFile is a file of these tests, which counts how often it is opened; files are uploaded at the same time.
+func textFile(name, text string, opened *atomic.Int64) File {
 	sum := sha256.Sum256([]byte(text))
 	return File{
 		MediaType: "text/plain", SHA256: hex.EncodeToString(sum[:]), Size: int64(len(text)),
 		Annotations: map[string]string{ocispec.AnnotationTitle: name},
 		Open: func(context.Context) (io.ReadCloser, error) {
-			*opened++
+			opened.Add(1)
 			return io.NopCloser(strings.NewReader(text)), nil
 		},
 	}
@@ -43,7 +44,7 @@ func TestPush(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var opened int
+			var opened atomic.Int64
 			outputs := Artifact{Type: "application/vnd.example", Files: []File{textFile("a.txt", "a", &opened), textFile("d/b.txt", "bb", &opened), textFile("same.txt", "a", &opened)}}
 			about := func(first ocispec.Descriptor) Artifact {
 				return Artifact{Type: "application/vnd.about", Subject: &first, Files: []File{textFile("about.txt", "about", &opened)}}
@@ -52,10 +53,10 @@ func TestPush(t *testing.T) {
 			if err != nil || len(pushed) != 2 {
 				t.Fatalf("%v, %v", pushed, err)
 			}
-			before := opened
+			before := opened.Load()
 			again, err := Push(t.Context(), ref, options(), outputs, about)
-			if err != nil || opened != before || again[0].Digest != pushed[0].Digest || again[1].Digest != pushed[1].Digest {
-				t.Errorf("again: %v, %v, opened %d and then %d", again, err, before, opened)
+			if err != nil || opened.Load() != before || again[0].Digest != pushed[0].Digest || again[1].Digest != pushed[1].Digest {
+				t.Errorf("again: %v, %v, opened %d and then %d", again, err, before, opened.Load())
 			}
 			repo := reader(t, ref)
 			desc, err := repo.Resolve(t.Context(), "1")
@@ -97,7 +98,7 @@ func reader(t *testing.T, ref Reference) *remote.Repository {
 // TestPushRefused: what cannot be pushed is said, and no tag is made.
 func TestPushRefused(t *testing.T) {
 	s := registrytest.Start(t, authority)
-	var opened int
+	var opened atomic.Int64
 	file := textFile("a.txt", "a", &opened)
 	broken := file
 	broken.Open = func(context.Context) (io.ReadCloser, error) { return nil, errors.New("the blob is damaged") }
