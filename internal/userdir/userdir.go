@@ -1,0 +1,372 @@
+// Package userdir works in directories of the host that a user named, so that nobody who may write there can lead root elsewhere. A
+// directory is opened once, when it is named, and everything in it happens through that descriptor, by single names, without
+// following a link or entering another mount. If another user owns a component of the path, root works there with that user's rights.
+package userdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Dir is an open directory. It is for one goroutine, but for its descriptor.
+type Dir struct {
+	fd    *os.File // O_PATH
+	path  string   // for messages
+	owner *owner   // nil: the caller's own rights
+}
+
+// Open opens a directory that exists. Links on the way and the last one are followed: the user named them.
+func Open(path string) (*Dir, error) {
+	d, rest, err := find(path, true)
+	if err != nil {
+		return nil, err
+	}
+	if len(rest) > 0 {
+		_, err := d.Lstat(rest[0])
+		if err == nil {
+			err = unix.ENOTDIR
+		}
+		return nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: plain(err)}, d.Close())
+	}
+	return d, nil
+}
+
+// Nearest opens a directory, or the nearest one above it that exists; missing are the names that MakeAll can make below that.
+func Nearest(path string) (d *Dir, missing []string, err error) {
+	d, missing, err = find(path, true)
+	if err != nil || len(missing) == 0 {
+		return d, missing, err
+	}
+	if _, err := d.Lstat(missing[0]); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = unix.ENOTDIR
+		}
+		return nil, nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: plain(err)}, d.Close())
+	}
+	return d, missing, nil
+}
+
+// Make opens a directory and makes what is missing of it, with the mode under the umask.
+func Make(path string, mode fs.FileMode) (*Dir, error) {
+	d, missing, err := Nearest(path)
+	if err != nil {
+		return nil, err
+	}
+	made, err := d.MakeAll(missing, mode)
+	return made, errors.Join(err, d.Close())
+}
+
+// Parent opens the directory that a path names a file in, and returns the file's name, which may not exist yet. It does not follow
+// the file itself if that is a link.
+func Parent(path string) (*Dir, string, error) { return parent(path, false) }
+
+// ParentOfTarget is Parent for a file that may be a link: what it leads to is named.
+func ParentOfTarget(path string) (*Dir, string, error) { return parent(path, true) }
+
+func parent(path string, follow bool) (*Dir, string, error) {
+	if base := filepath.Base(path); path == "" || strings.HasSuffix(path, "/") || base == "." || base == ".." {
+		return nil, "", fmt.Errorf("%q names a directory; name a file in it", path)
+	}
+	d, rest, err := find(path, follow)
+	if err != nil {
+		return nil, "", err
+	}
+	switch {
+	case len(rest) == 0:
+		err = unix.EISDIR
+	case len(rest) > 1:
+		err = unix.ENOENT
+		if _, there := d.Lstat(rest[0]); there == nil {
+			err = unix.ENOTDIR
+		}
+	}
+	if err != nil {
+		return nil, "", errors.Join(&fs.PathError{Op: "open", Path: path, Err: err}, d.Close())
+	}
+	return d, rest[0], nil
+}
+
+// Path is the path that the user named, for messages.
+func (d *Dir) Path() string { return d.path }
+
+// Close releases the directory.
+func (d *Dir) Close() error { return d.fd.Close() }
+
+// Again is the directory with a descriptor of its own.
+func (d *Dir) Again() (*Dir, error) {
+	fd, err := d.open(".", unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, d.fail("open", ".", err)
+	}
+	return &Dir{fd, d.path, d.owner}, nil
+}
+
+// Do calls work with the rights that root has in the directory. work starts no goroutine and stays on its thread.
+func (d *Dir) Do(work func() error) error { return d.owner.do(work) }
+
+// Sub opens a directory in the directory.
+func (d *Dir) Sub(name string) (*Dir, error) {
+	fd, err := d.open(name, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, d.fail("open", name, err)
+	}
+	who := d.owner
+	if who == nil {
+		var st unix.Stat_t
+		if err := unix.Fstat(int(fd.Fd()), &st); err != nil {
+			return nil, errors.Join(d.fail("stat", name, err), fd.Close())
+		}
+		if who, err = ownerOf(&st); err != nil {
+			return nil, errors.Join(d.fail("open", name, err), fd.Close())
+		}
+	}
+	return &Dir{fd, filepath.Join(d.path, name), who}, nil
+}
+
+// Mkdir makes a directory, which is not there yet, and opens it.
+func (d *Dir) Mkdir(name string, mode fs.FileMode) (*Dir, error) {
+	if err := d.at(name, func(dir int) error { return unix.Mkdirat(dir, name, uint32(mode.Perm())) }); err != nil {
+		return nil, d.fail("mkdir", name, err)
+	}
+	return d.Sub(name)
+}
+
+// MakeAll opens the directory of these names below d, one below the other, and makes what is missing. Without names it is d again.
+func (d *Dir) MakeAll(names []string, mode fs.FileMode) (*Dir, error) {
+	at, err := d.Again()
+	for _, name := range names {
+		if err != nil {
+			break
+		}
+		var next *Dir
+		if next, err = at.Sub(name); errors.Is(err, fs.ErrNotExist) {
+			next, err = at.Mkdir(name, mode)
+			if errors.Is(err, fs.ErrExist) { // another process was faster
+				next, err = at.Sub(name)
+			}
+		}
+		if err = errors.Join(err, at.Close()); err != nil && next != nil {
+			err = errors.Join(err, next.Close())
+		}
+		at = next
+	}
+	if err != nil {
+		return nil, err
+	}
+	return at, nil
+}
+
+// File opens the directory itself for reading, for a lock, or for a walk of it.
+func (d *Dir) File() (*os.File, error) {
+	fd, err := d.open(".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, d.fail("open", ".", err)
+	}
+	return fd, nil
+}
+
+// Root is the directory for calls with longer paths; make them with Do. It stays in the directory, and follows links in it.
+func (d *Dir) Root() (root *os.Root, err error) {
+	err = d.Do(func() error {
+		root, err = os.OpenRoot(procPath(d.fd))
+		return err
+	})
+	return root, err
+}
+
+// Lstat describes an entry, and does not follow it.
+func (d *Dir) Lstat(name string) (st unix.Stat_t, err error) {
+	err = d.at(name, func(dir int) error { return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	if err != nil {
+		return st, d.fail("lstat", name, err)
+	}
+	return st, nil
+}
+
+// Names lists the entries; most bounds their number, 0 is no bound.
+func (d *Dir) Names(most int) ([]string, error) {
+	f, err := d.File()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if most == 0 {
+		return f.Readdirnames(-1)
+	}
+	names, err := f.Readdirnames(most)
+	if len(names) == 0 {
+		return nil, ignoreEnd(err)
+	}
+	return names, nil
+}
+
+// Read opens a regular file for reading; what is something else is refused, and a FIFO does not block.
+func (d *Dir) Read(name string) (*os.File, error) {
+	f, err := d.open(name, unix.O_RDONLY, 0)
+	if err != nil {
+		return nil, d.fail("open", name, err)
+	}
+	if err := regular(f); err != nil {
+		return nil, errors.Join(d.fail("open", name, err), f.Close())
+	}
+	return f, nil
+}
+
+// Append opens a file for appending, and makes it with the mode if it is missing. A FIFO without a reader is ENXIO.
+func (d *Dir) Append(name string, mode fs.FileMode) (*os.File, error) {
+	flags := unix.O_WRONLY | unix.O_APPEND | unix.O_CREAT | unix.O_NONBLOCK
+	f, err := d.open(name, flags, mode)
+	if d.magic(name, err) { // /dev/fd/N is a descriptor of the caller's
+		var fd int
+		fd, err = unix.Openat(int(d.fd.Fd()), name, unix.O_WRONLY|unix.O_APPEND|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+		if err == nil {
+			f = os.NewFile(uintptr(fd), filepath.Join(d.path, name))
+		}
+	}
+	if err != nil {
+		return nil, d.fail("open", name, err)
+	}
+	return f, nil
+}
+
+// Exclusive makes a file that is not there yet, for reading and writing.
+func (d *Dir) Exclusive(name string, mode fs.FileMode) (*os.File, error) {
+	f, err := d.open(name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, mode)
+	if err != nil {
+		return nil, d.fail("open", name, err)
+	}
+	return f, nil
+}
+
+// Rename gives an entry another name in to, with the flags of renameat2(2). A file system without RENAME_NOREPLACE gets a second
+// name and loses the first.
+func (d *Dir) Rename(name string, to *Dir, as string, flags uint) error {
+	err := d.at(name, func(from int) error {
+		err := unix.Renameat2(from, name, int(to.fd.Fd()), as, flags)
+		if flags != unix.RENAME_NOREPLACE || !errors.Is(err, unix.EINVAL) {
+			return err
+		}
+		if err := unix.Linkat(from, name, int(to.fd.Fd()), as, 0); err != nil {
+			return err
+		}
+		return unix.Unlinkat(from, name, 0)
+	})
+	return d.fail("rename", name, err)
+}
+
+// Remove removes a file or an empty directory, if it is still the inode that is, which this process made.
+func (d *Dir) Remove(name string, is *os.File) error {
+	var made unix.Stat_t
+	if err := unix.Fstat(int(is.Fd()), &made); err != nil {
+		return d.fail("remove", name, err)
+	}
+	err := d.at(name, func(dir int) error {
+		var now unix.Stat_t
+		if err := unix.Fstatat(dir, name, &now, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return err
+		}
+		switch {
+		case now.Dev != made.Dev || now.Ino != made.Ino:
+			return errors.New("another file has taken its name")
+		case now.Mode&unix.S_IFMT == unix.S_IFDIR:
+			return unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+		}
+		return unix.Unlinkat(dir, name, 0)
+	})
+	return d.fail("remove", name, err)
+}
+
+// Is reports whether name is still this inode.
+func (d *Dir) Is(name string, f *os.File) (bool, error) {
+	now, err := d.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	var made unix.Stat_t
+	if err == nil {
+		err = unix.Fstat(int(f.Fd()), &made)
+	}
+	return now.Dev == made.Dev && now.Ino == made.Ino, err
+}
+
+// Sync makes the names in the directory durable.
+func (d *Dir) Sync() error {
+	f, err := d.File()
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// at calls work with the directory's descriptor and rights, for one name.
+func (d *Dir) at(name string, work func(dir int) error) error {
+	if name == "" || name == ".." || strings.ContainsAny(name, "/\x00") {
+		return unix.EINVAL
+	}
+	return d.Do(func() error {
+		for {
+			if err := work(int(d.fd.Fd())); err != unix.EINTR {
+				return err
+			}
+		}
+	})
+}
+
+// beneath keeps openat2(2) in the directory: no "..", no link, no other mount.
+const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
+
+// mostTries bounds the retries of an open while something is renamed in a loop: EAGAIN says so.
+const mostTries = 8
+
+func (d *Dir) open(name string, flags int, mode fs.FileMode) (f *os.File, err error) {
+	how := unix.OpenHow{Flags: uint64(flags | unix.O_NOFOLLOW | unix.O_CLOEXEC), Resolve: beneath}
+	if flags&unix.O_PATH == 0 { // takes no other flags
+		how.Flags |= unix.O_NONBLOCK | unix.O_NOCTTY
+	}
+	if flags&unix.O_CREAT != 0 {
+		how.Mode = uint64(mode.Perm())
+	}
+	err = d.at(name, func(dir int) error {
+		for try := 0; ; try++ {
+			fd, err := unix.Openat2(dir, name, &how)
+			if err == unix.EAGAIN && try < mostTries {
+				continue
+			}
+			if err == nil {
+				f = os.NewFile(uintptr(fd), filepath.Join(d.path, name))
+			}
+			return err
+		}
+	})
+	return f, err
+}
+
+// magic reports whether an open failed since name is a link of procfs to a descriptor.
+func (d *Dir) magic(name string, err error) bool {
+	var system unix.Statfs_t
+	return errors.Is(err, unix.ELOOP) && unix.Fstatfs(int(d.fd.Fd()), &system) == nil && system.Type == unix.PROC_SUPER_MAGIC && name != ""
+}
+
+func (d *Dir) fail(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: filepath.Join(d.path, name), Err: d.owner.explain(plain(err))}
+}
+
+func regular(f *os.File) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return errors.New("it is no regular file")
+	}
+	return nil
+}
