@@ -20,7 +20,7 @@ type search struct {
 	owner *owner
 	todo  []string
 	links int
-	last  bool // whether the last component is followed if it is a link
+	last  bool // whether the last component is looked at too
 }
 
 // find opens the deepest directory of a path that there is, and returns the names that are left of it: one for a file, or those that
@@ -82,11 +82,11 @@ func (s *search) enter(next *os.File) (err error) {
 	return err
 }
 
-// step takes the next component. It reports false if that is missing or is no directory, and so is left.
+// step takes the next component. It reports false if that is left: it is missing, or is no directory, or is the last.
 func (s *search) step() (more bool, err error) {
 	name := s.todo[0]
 	if len(s.todo) == 1 && !s.last && name != ".." {
-		return s.lastIsDirectory(name)
+		return false, nil
 	}
 	next, st, err := s.open(name)
 	if errors.Is(err, unix.ENOENT) {
@@ -108,22 +108,6 @@ func (s *search) step() (more bool, err error) {
 		return s.follow(next)
 	}
 	return false, next.Close()
-}
-
-// lastIsDirectory takes a last component that is a directory, and leaves any other.
-func (s *search) lastIsDirectory(name string) (more bool, err error) {
-	next, st, err := s.open(name)
-	if err != nil {
-		if errors.Is(err, unix.ENOENT) {
-			err = nil
-		}
-		return false, err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return false, next.Close()
-	}
-	s.todo = nil
-	return false, s.enter(next)
 }
 
 func (s *search) open(name string) (f *os.File, st *unix.Stat_t, err error) {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dir is an open directory. It is for one goroutine, but for its descriptor.
+// Dir is an open directory.
 type Dir struct {
 	fd    *os.File // O_PATH
 	path  string   // for messages
@@ -43,6 +43,7 @@ func Nearest(path string) (d *Dir, missing []string, err error) {
 	if err != nil || len(missing) == 0 {
 		return d, missing, err
 	}
+	d.path = strings.TrimSuffix(filepath.Clean(path), filepath.Join(missing...))
 	if _, err := d.Lstat(missing[0]); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
 			err = unix.ENOTDIR
@@ -62,8 +63,7 @@ func Make(path string, mode fs.FileMode) (*Dir, error) {
 	return made, errors.Join(err, d.Close())
 }
 
-// Parent opens the directory that a path names a file in, and returns the file's name, which may not exist yet. It does not follow
-// the file itself if that is a link.
+// Parent opens the directory above the last component of a path, and returns that, whatever it is; it may not exist yet.
 func Parent(path string) (*Dir, string, error) { return parent(path, false) }
 
 // ParentOfTarget is Parent for a file that may be a link: what it leads to is named.
@@ -89,6 +89,7 @@ func parent(path string, follow bool) (*Dir, string, error) {
 	if err != nil {
 		return nil, "", errors.Join(&fs.PathError{Op: "open", Path: path, Err: err}, d.Close())
 	}
+	d.path = filepath.Dir(path)
 	return d, rest[0], nil
 }
 
@@ -187,6 +188,23 @@ func (d *Dir) Lstat(name string) (st unix.Stat_t, err error) {
 		return st, d.fail("lstat", name, err)
 	}
 	return st, nil
+}
+
+// LstatBelow describes what a path of several names below the directory leads to, without a link on the way.
+func (d *Dir) LstatBelow(path string) (st unix.Stat_t, err error) {
+	f, err := d.openBelow(path, unix.O_PATH, 0)
+	if err == nil {
+		err = errors.Join(unix.Fstat(int(f.Fd()), &st), f.Close())
+	}
+	if err != nil {
+		return st, d.fail("lstat", path, err)
+	}
+	return st, nil
+}
+
+// Writable returns an error if the directory cannot be changed with the rights that its user has there.
+func (d *Dir) Writable() error {
+	return d.fail("access", ".", d.at(".", func(dir int) error { return unix.Faccessat(dir, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) }))
 }
 
 // Names lists the entries; most bounds their number, 0 is no bound.
@@ -306,8 +324,8 @@ func (d *Dir) Sync() error {
 
 // at calls work with the directory's descriptor and rights, for one name.
 func (d *Dir) at(name string, work func(dir int) error) error {
-	if name == "" || name == ".." || strings.ContainsAny(name, "/\x00") {
-		return unix.EINVAL
+	if err := checkName(name); err != nil {
+		return err
 	}
 	return d.Do(func() error {
 		for {
@@ -318,13 +336,27 @@ func (d *Dir) at(name string, work func(dir int) error) error {
 	})
 }
 
+func checkName(name string) error {
+	if name == "" || name == ".." || strings.ContainsAny(name, "/\x00") {
+		return unix.EINVAL
+	}
+	return nil
+}
+
 // beneath keeps openat2(2) in the directory: no "..", no link, no other mount.
 const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
 
 // mostTries bounds the retries of an open while something is renamed in a loop: EAGAIN says so.
 const mostTries = 8
 
-func (d *Dir) open(name string, flags int, mode fs.FileMode) (f *os.File, err error) {
+func (d *Dir) open(name string, flags int, mode fs.FileMode) (*os.File, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	return d.openBelow(name, flags, mode)
+}
+
+func (d *Dir) openBelow(name string, flags int, mode fs.FileMode) (f *os.File, err error) {
 	how := unix.OpenHow{Flags: uint64(flags | unix.O_NOFOLLOW | unix.O_CLOEXEC), Resolve: beneath}
 	if flags&unix.O_PATH == 0 { // takes no other flags
 		how.Flags |= unix.O_NONBLOCK | unix.O_NOCTTY
@@ -332,10 +364,10 @@ func (d *Dir) open(name string, flags int, mode fs.FileMode) (f *os.File, err er
 	if flags&unix.O_CREAT != 0 {
 		how.Mode = uint64(mode.Perm())
 	}
-	err = d.at(name, func(dir int) error {
+	err = d.Do(func() error {
 		for try := 0; ; try++ {
-			fd, err := unix.Openat2(dir, name, &how)
-			if err == unix.EAGAIN && try < mostTries {
+			fd, err := unix.Openat2(int(d.fd.Fd()), name, &how)
+			if err == unix.EINTR || err == unix.EAGAIN && try < mostTries {
 				continue
 			}
 			if err == nil {
@@ -360,13 +392,16 @@ func (d *Dir) fail(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: filepath.Join(d.path, name), Err: d.owner.explain(plain(err))}
 }
 
+// ErrIrregular says that an entry is no regular file.
+var ErrIrregular = errors.New("it is no regular file")
+
 func regular(f *os.File) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return errors.New("it is no regular file")
+		return ErrIrregular
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func TestFinds(t *testing.T) {
 			t.Errorf("%s is %s, want %s", path, where, want)
 		}
 	}
-	for path, want := range map[string]string{"file": "file", "new": "new", "link/new": "new", "dangling": "dangling", "a": "", "none/new": "", "file/new": "", "a/..": "", "new/": ""} {
+	for path, want := range map[string]string{"file": "file", "new": "new", "link/new": "new", "dangling": "dangling", "a": "a", "none/new": "", "file/new": "", "a/..": "", "new/": ""} {
 		d, name, err := Parent(top + "/" + path)
 		if name != want || (err == nil) != (want != "") {
 			t.Errorf("parent of %s: %q, %v", path, name, err)

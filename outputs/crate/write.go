@@ -4,54 +4,79 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
+// temporary begins the name of a crate's directory until it is whole.
+const temporary = ".scidex-crate-"
+
 // WriteDir writes the crate into a directory that does not exist or is empty, whole or not at all.
 func (c *Crate) WriteDir(ctx context.Context, dir string, from Source) (err error) {
-	switch inside, err := os.ReadDir(dir); { // before copying
-	case len(inside) > 0 || errors.Is(err, unix.ENOTDIR):
-		return taken(dir)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("crate: %w", err)
-	}
-	temp, err := os.MkdirTemp(filepath.Dir(dir), ".scidex-crate-")
+	parent, name, err := userdir.Parent(strings.TrimRight(dir, "/"))
 	if err != nil {
 		return fmt.Errorf("crate: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(temp))
+	defer func() { err = errors.Join(err, parent.Close()) }()
+	switch there, err := parent.Sub(name); { // before copying
+	case err == nil:
+		inside, err := there.Names(1)
+		if err := errors.Join(err, there.Close()); err != nil {
+			return fmt.Errorf("crate: %w", err)
 		}
-	}()
-	target, err := outputs.OpenTarget(temp, false)
-	if err != nil {
-		return err
-	}
-	err = c.each(ctx, from, func(path string, _ int64, r io.Reader) error { return target.Put([]byte(path), 0o644, r) })
-	if err := errors.Join(err, target.Close()); err != nil {
-		return err
-	}
-	if err := os.Chmod(temp, 0o755); err != nil { //nolint:gosec // as mkdir(1) does, for sharing
-		return fmt.Errorf("crate: %w", err)
-	}
-	err = unix.Rename(temp, dir) // replaces an empty directory only (rename(2))
-	if errors.Is(err, unix.EEXIST) || errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.ENOTDIR) {
+		if len(inside) > 0 {
+			return taken(dir)
+		}
+	case !errors.Is(err, fs.ErrNotExist):
 		return taken(dir)
 	}
+	temp := temporary + rand.Text()
+	made, err := parent.Mkdir(temp, 0o755)
 	if err != nil {
-		return fmt.Errorf("crate: rename to %q: %w", dir, err)
+		return fmt.Errorf("crate: %w", err)
+	}
+	if err = c.fill(ctx, made, from); err == nil {
+		err = parent.Rename(temp, parent, name, 0) // replaces an empty directory only (rename(2))
+	}
+	if err != nil {
+		err = errors.Join(err, remove(parent, temp, made))
+	}
+	switch err = errors.Join(err, made.Close()); {
+	case errors.Is(err, unix.EEXIST), errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.ENOTDIR):
+		return taken(dir)
+	case err != nil:
+		return fmt.Errorf("crate: %w", err)
 	}
 	return nil
+}
+
+func (c *Crate) fill(ctx context.Context, dir *userdir.Dir, from Source) error {
+	own, err := dir.Again()
+	if err != nil {
+		return err
+	}
+	target := outputs.NewTarget(own, false)
+	err = c.each(ctx, from, func(path string, _ int64, r io.Reader) error { return target.Put([]byte(path), 0o644, r) })
+	return errors.Join(err, target.Close())
+}
+
+// remove removes what was written of a crate, also after it was canceled.
+func remove(parent *userdir.Dir, name string, dir *userdir.Dir) error {
+	f, err := dir.File()
+	if err != nil {
+		return err
+	}
+	err = dir.Do(func() error { return outputs.Empty(context.Background(), f) })
+	return errors.Join(err, parent.Remove(name, f), f.Close())
 }
 
 func taken(dir string) error {
@@ -61,20 +86,33 @@ func taken(dir string) error {
 // WriteZip writes the crate as an archive under an unused name, whole or not at all. The same run gives the same bytes.
 // Entries of 4 GiB and more use zip64.
 func (c *Crate) WriteZip(ctx context.Context, file string, from Source) (err error) {
-	if _, err := os.Lstat(file); err == nil {
-		return fmt.Errorf("crate: %q exists; name another file", file)
-	}
-	temp, err := os.CreateTemp(filepath.Dir(file), ".scidex-crate-")
+	parent, name, err := userdir.Parent(file)
 	if err != nil {
 		return fmt.Errorf("crate: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temp.Name()))
-		}
-	}()
-	w := zip.NewWriter(temp)
-	err = c.each(ctx, from, func(path string, _ int64, r io.Reader) error {
+	defer func() { err = errors.Join(err, parent.Close()) }()
+	if _, err := parent.Lstat(name); err == nil {
+		return fmt.Errorf("crate: %q exists; name another file", file)
+	}
+	to, err := parent.Create(0o644)
+	if err != nil {
+		return fmt.Errorf("crate: %w", err)
+	}
+	if err := errors.Join(c.zip(ctx, to, from), to.Sync()); err != nil {
+		return fmt.Errorf("crate: %w", errors.Join(err, to.Discard()))
+	}
+	switch err := to.Publish(name, false); {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("crate: %q exists; name another file", file)
+	case err != nil:
+		return fmt.Errorf("crate: %w", err)
+	}
+	return nil
+}
+
+func (c *Crate) zip(ctx context.Context, to io.Writer, from Source) error {
+	w := zip.NewWriter(to)
+	err := c.each(ctx, from, func(path string, _ int64, r io.Reader) error {
 		entry := &zip.FileHeader{Name: path, Method: zip.Deflate, Modified: c.modified}
 		entry.SetMode(0o644)
 		to, err := w.CreateHeader(entry)
@@ -84,17 +122,7 @@ func (c *Crate) WriteZip(ctx context.Context, file string, from Source) (err err
 		_, err = io.Copy(to, r)
 		return err
 	})
-	err = errors.Join(err, w.Close(), temp.Chmod(0o644), temp.Sync(), temp.Close())
-	if err != nil {
-		return fmt.Errorf("crate: %w", err)
-	}
-	switch err := outputs.Publish(unix.AT_FDCWD, temp.Name(), file); { // never replaces a file
-	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("crate: %q exists; name another file", file)
-	case err != nil:
-		return fmt.Errorf("crate: rename to %q: %w", file, err)
-	}
-	return nil
+	return errors.Join(err, w.Close())
 }
 
 // each calls put for the metadata and every file of the crate, verified during the read.
