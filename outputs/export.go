@@ -2,62 +2,104 @@ package outputs
 
 import (
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
-// inside is beneath for the user's own directories, which may contain mounts.
-const inside = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
-
-// Target is a directory of the user that receives outputs as the caller's own files. Nothing is written outside of it, and
-// no symlink in it is followed. It is for one goroutine.
+// Target is a directory of the user that receives outputs as the caller's own files. It is opened when it is named, and made, if it is
+// missing, for the first file. Nothing is written outside of it, and no link in it is followed. It is for one goroutine.
 type Target struct {
-	dir       *os.File
+	near      *userdir.Dir // the directory, or the nearest one above it
+	missing   []string     // its names below near
 	overwrite bool
-	last      *os.File // the directory of the last file, kept because outputs come in order
+	dir       *userdir.Dir // nil before the first file
+	last      *userdir.Dir // the directory of the last file, kept because outputs come in order
 	lastPath  []byte
 }
 
-// OpenTarget opens dir and makes it if it is missing. A directory that is not empty is refused unless overwrite is set. dir
-// itself may be a symlink to a directory: the user named it.
+// ErrNotEmpty says that a target is not empty and may not be overwritten.
+var ErrNotEmpty = errors.New("is not empty; name an empty or new directory, or use --overwrite")
+
+// OpenTarget opens dir, or the nearest directory above it that exists. A directory that is not empty is ErrNotEmpty unless overwrite is
+// set. dir itself may be a symlink to a directory: the user named it.
 func OpenTarget(dir string, overwrite bool) (*Target, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("export: %w", err)
-	}
-	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	near, missing, err := userdir.Nearest(dir)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
-	if !overwrite {
-		_, err := f.Readdirnames(1)
-		if err == nil {
-			err = fmt.Errorf("%s is not empty; name an empty or new directory, or use --overwrite", dir)
-		}
-		if !errors.Is(err, io.EOF) {
-			f.Close()
-			return nil, fmt.Errorf("export: %w", err)
-		}
+	t := &Target{near: near, missing: missing, overwrite: overwrite}
+	if len(missing) == 0 {
+		err = t.check(near)
 	}
-	return &Target{dir: f, overwrite: overwrite}, nil
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("export: %w", err), near.Close())
+	}
+	return t, nil
+}
+
+// NewTarget is the target of an open directory, which it closes.
+func NewTarget(dir *userdir.Dir, overwrite bool) *Target {
+	return &Target{near: dir, overwrite: overwrite}
+}
+
+// check refuses a directory that is not empty.
+func (t *Target) check(dir *userdir.Dir) error {
+	if t.overwrite {
+		return nil
+	}
+	names, err := dir.Names(1)
+	if err == nil && len(names) > 0 {
+		err = fmt.Errorf("%s %w", dir.Path(), ErrNotEmpty)
+	}
+	return err
+}
+
+// Writable returns an error if the directory cannot be written, or, if it is missing, cannot be made in above.
+func (t *Target) Writable() (above string, err error) {
+	if len(t.missing) > 0 {
+		above = t.near.Path()
+	}
+	return above, t.near.Writable()
+}
+
+// make opens the directory for the first file.
+func (t *Target) make() error {
+	if t.dir != nil {
+		return nil
+	}
+	dir, err := t.near.MakeAll(t.missing, 0o755)
+	if err != nil {
+		return err
+	}
+	if err := t.check(dir); err != nil {
+		return errors.Join(err, dir.Close())
+	}
+	t.dir = dir
+	return nil
 }
 
 // Close releases the directory.
 func (t *Target) Close() error {
-	t.forget()
-	return t.dir.Close()
+	err := t.forget()
+	if t.dir != nil {
+		err = errors.Join(err, t.dir.Close())
+	}
+	return errors.Join(err, t.near.Close())
 }
 
-func (t *Target) forget() {
+func (t *Target) forget() (err error) {
 	if t.last != nil {
-		t.last.Close()
+		err = t.last.Close()
 		t.last = nil
 	}
+	return err
 }
 
 // Put writes one file at path below the target, whole or not at all. The file gets the mode's permission bits with u+rw,
@@ -74,6 +116,9 @@ func (t *Target) put(path []byte, mode fs.FileMode, r io.Reader) error {
 	if err := checkPath(path); err != nil {
 		return err
 	}
+	if err := t.make(); err != nil {
+		return err
+	}
 	var parent []byte
 	name := path
 	if slash := bytes.LastIndexByte(path, '/'); slash >= 0 {
@@ -83,15 +128,14 @@ func (t *Target) put(path []byte, mode fs.FileMode, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	temp := ".scidex-export-" + rand.Text()
-	if err := write(dir, temp, mode, r); err != nil {
+	f, err := dir.Create(mode.Perm() | 0o600)
+	if err != nil {
 		return err
 	}
-	if err := t.publish(int(dir.Fd()), temp, string(name)); err != nil {
-		_ = unix.Unlinkat(int(dir.Fd()), temp, 0) // the previous error counts
-		return err
+	if _, err := io.Copy(f.File, r); err != nil {
+		return errors.Join(err, f.Discard())
 	}
-	return nil
+	return f.Publish(string(name), t.overwrite)
 }
 
 // checkPath accepts only plain relative paths.
@@ -114,63 +158,23 @@ func checkPath(path []byte) error {
 }
 
 // open returns the directory at path and makes missing ones.
-func (t *Target) open(path []byte) (*os.File, error) {
+func (t *Target) open(path []byte) (*userdir.Dir, error) {
 	if len(path) == 0 {
 		return t.dir, nil
 	}
 	if t.last != nil && bytes.Equal(path, t.lastPath) {
 		return t.last, nil
 	}
-	at := t.dir
-	for part := range bytes.SplitSeq(path, []byte{'/'}) {
-		next, err := makeDir(at, string(part))
-		if at != t.dir {
-			at.Close()
-		}
-		if err != nil {
-			return nil, err
-		}
-		at = next
+	at, err := t.dir.MakeAll(strings.Split(string(path), "/"), 0o755)
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
+		return nil, fmt.Errorf("directory \"%s\" exists and is no directory", Escape(path))
 	}
-	t.forget()
+	if err != nil {
+		return nil, err
+	}
+	err = t.forget()
 	t.last, t.lastPath = at, bytes.Clone(path)
-	return at, nil
-}
-
-func makeDir(at *os.File, name string) (*os.File, error) {
-	flags := unix.O_RDONLY | unix.O_DIRECTORY | quiet
-	fd, err := openat2(int(at.Fd()), name, flags, 0, inside)
-	if errors.Is(err, unix.ENOENT) {
-		err = unix.Mkdirat(int(at.Fd()), name, 0o755)
-		if err == nil || errors.Is(err, unix.EEXIST) {
-			fd, err = openat2(int(at.Fd()), name, flags, 0, inside)
-		}
-	}
-	switch {
-	case err == nil:
-		return os.NewFile(uintptr(fd), name), nil
-	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR):
-		return nil, fmt.Errorf("\"%s\" exists and is no directory", Escape([]byte(name)))
-	}
-	return nil, fmt.Errorf("directory \"%s\": %w", Escape([]byte(name)), err)
-}
-
-// write makes the file temp. On an error it removes it.
-func write(dir *os.File, temp string, mode fs.FileMode, r io.Reader) error {
-	flags := unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | quiet
-	fd, err := openat2(int(dir.Fd()), temp, flags, uint32(mode.Perm()|0o600), inside)
-	if err != nil {
-		return err
-	}
-	f := os.NewFile(uintptr(fd), temp)
-	_, err = io.Copy(f, r)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		_ = unix.Unlinkat(int(dir.Fd()), temp, 0) // the previous error counts
-	}
-	return err
+	return at, err
 }
 
 // Publish renames a finished file of a directory (AT_FDCWD for paths). An existing name is fs.ErrExist.
@@ -183,20 +187,4 @@ func Publish(dir int, temp, name string) error {
 		return err
 	}
 	return unix.Unlinkat(dir, temp, 0)
-}
-
-// publish renames the finished file.
-func (t *Target) publish(dir int, temp, name string) error {
-	err := Publish(dir, temp, name)
-	if !errors.Is(err, unix.EEXIST) || !t.overwrite {
-		return err
-	}
-	st, err := lstatAt(dir, name)
-	if err != nil {
-		return err
-	}
-	if kind(st) != unix.S_IFREG {
-		return fmt.Errorf("it exists and is no regular file: %w", fs.ErrExist)
-	}
-	return unix.Renameat(dir, temp, dir, name)
 }

@@ -72,7 +72,7 @@ func TestTargetRefusesPaths(t *testing.T) {
 		}
 	}
 	names, err := os.ReadDir(dir)
-	if err != nil || len(names) != 1 {
+	if err != nil || len(names) != 0 { // it is made for the first file
 		t.Errorf("%v %v", names, err)
 	}
 }

@@ -18,8 +18,8 @@ func (r *run) deliver(ctx context.Context, end commit.End, final commit.Final) c
 	if final.Report.PostProcess != nil {
 		final = r.callHook(ctx, end, final)
 	}
-	if dir := r.task.Plan.Analysis.Export; dir != "" {
-		final = r.export(ctx, dir, final)
+	if r.task.Plan.Export != nil {
+		final = r.export(ctx, final)
 	}
 	return final
 }
@@ -45,11 +45,12 @@ func (r *run) callHook(ctx context.Context, end commit.End, final commit.Final) 
 }
 
 // export writes the outputs to a directory; a failure makes a complete run an error.
-func (r *run) export(ctx context.Context, dir string, final commit.Final) commit.Final {
-	err := deliver.Export(ctx, r.host, final.Row, dir, r.task.Request.Overwrite)
+func (r *run) export(ctx context.Context, final commit.Final) commit.Final {
+	err := deliver.Export(ctx, r.host, final.Row, r.task.Plan.Export)
 	if err == nil {
 		return final
 	}
+	err = fmt.Errorf("export to %q: %w", r.task.Plan.Analysis.Export, err)
 	if final.Outcome.State != catalog.Complete {
 		final.Report.Warnings = append(final.Report.Warnings, "the export is not complete: "+result.Sentence(err))
 		return final

@@ -16,10 +16,22 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-// Export writes the outputs of a run and its result into dir as the caller's files, and its statement, if any; an output with
-// the name of one of these, or below it, is left out and stays in the blob store. It refuses a directory that is not empty
-// unless overwrite. Every blob is verified while it is read.
-func Export(ctx context.Context, host *phase.Host, run catalog.Run, dir string, overwrite bool) (err error) {
+// ExportTo is Export to a directory at a path. It refuses one that is not empty unless overwrite.
+func ExportTo(ctx context.Context, host *phase.Host, run catalog.Run, dir string, overwrite bool) (err error) {
+	target, err := outputs.OpenTarget(dir, overwrite)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	if err := Export(ctx, host, run, target); err != nil {
+		return fmt.Errorf("export to %q: %w", dir, err)
+	}
+	return nil
+}
+
+// Export writes the outputs of a run and its result into a directory as the caller's files, and its statement, if any; an output with
+// the name of one of these, or below it, is left out and stays in the blob store. Every blob is verified while it is read.
+func Export(ctx context.Context, host *phase.Host, run catalog.Run, target *outputs.Target) (err error) {
 	if err := OutputsRemoved(run); err != nil {
 		return err
 	}
@@ -27,11 +39,6 @@ func Export(ctx context.Context, host *phase.Host, run catalog.Run, dir string, 
 	if err != nil {
 		return err
 	}
-	target, err := outputs.OpenTarget(dir, overwrite)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, target.Close()) }()
 	var failed error
 	err = host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		if e.Rejected == "" && !reserved(e.Path, report.Statement) {
@@ -40,12 +47,9 @@ func Export(ctx context.Context, host *phase.Host, run catalog.Run, dir string, 
 		return failed == nil
 	})
 	if err = errors.Join(err, failed); err != nil {
-		return fmt.Errorf("export to %q: %w", dir, err)
+		return err
 	}
-	if err := exportResult(ctx, host, target, run, report.Statement); err != nil {
-		return fmt.Errorf("export to %q: %w", dir, err)
-	}
-	return nil
+	return exportResult(ctx, host, target, run, report.Statement)
 }
 
 // reserved reports whether an output has the name of a file of ours, or lies below it: an analysis may have made a file or

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -22,100 +23,119 @@ import (
 // next one of the same run empties it.
 const unfinished = ".scidex-export-"
 
-// ExportBelow exports a run to the directory of its id below dir, which appears there when it is whole. A directory that has
-// the run whole already stays as it is: wrote is false. Any other that is not empty is refused unless overwrite.
-func ExportBelow(ctx context.Context, host *phase.Host, run catalog.Run, dir string, overwrite bool) (wrote bool, err error) {
-	target := filepath.Join(dir, run.ID)
-	empty, err := isEmpty(target)
-	if err != nil {
-		return false, err
-	}
-	if !empty {
-		whole, err := holds(ctx, host, run, target)
-		switch {
-		case whole || err != nil:
-			return false, err
-		case overwrite:
-			return true, Export(ctx, host, run, target, true)
-		}
-		return false, fmt.Errorf("export to %q: it is not empty, and has not run %q whole; move it away, or use --overwrite", target, run.Key)
-	}
-	return true, exportNew(ctx, host, run, dir, target)
+// Below is a directory that receives runs, each in a directory of its id. It is opened when it is named, and made, if it is missing,
+// for the first run.
+type Below struct {
+	near      *userdir.Dir
+	dir       func() (*userdir.Dir, error)
+	overwrite bool
 }
 
-// isEmpty reports whether a directory has no entry, or is not there.
-func isEmpty(dir string) (bool, error) {
-	f, err := os.Open(dir)
+// OpenBelow opens the directory, or the nearest one above it that exists.
+func OpenBelow(path string, overwrite bool) (*Below, error) {
+	near, missing, err := userdir.Nearest(path)
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	return &Below{near, sync.OnceValues(func() (*userdir.Dir, error) { return near.MakeAll(missing, 0o755) }), overwrite}, nil
+}
+
+// Close releases the directory.
+func (b *Below) Close() error {
+	dir, err := b.dir()
+	if err == nil {
+		err = dir.Close()
+	}
+	return errors.Join(err, b.near.Close())
+}
+
+// Export exports a run to the directory of its id, which appears when it is whole. A directory that has the run whole already stays
+// as it is: wrote is false. Any other that is not empty is refused unless overwrite.
+func (b *Below) Export(ctx context.Context, host *phase.Host, run catalog.Run) (wrote bool, err error) {
+	dir, err := b.dir()
+	if err != nil {
+		return false, fmt.Errorf("export: %w", err)
+	}
+	if wrote, err = b.export(ctx, host, run, dir); err != nil {
+		err = fmt.Errorf("export to %q: %w", filepath.Join(dir.Path(), run.ID), err)
+	}
+	return wrote, err
+}
+
+func (b *Below) export(ctx context.Context, host *phase.Host, run catalog.Run, dir *userdir.Dir) (wrote bool, err error) {
+	own, err := dir.Sub(run.ID)
 	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
+		return true, exportNew(ctx, host, run, dir)
 	}
 	if err != nil {
 		return false, err
 	}
-	defer f.Close()
-	_, err = f.Readdirnames(1)
-	if errors.Is(err, io.EOF) {
-		return true, nil
+	target := outputs.NewTarget(own, true)
+	defer func() { err = errors.Join(err, target.Close()) }()
+	names, err := own.Names(1)
+	switch {
+	case err != nil:
+		return false, err
+	case len(names) == 0:
+		return true, exportNew(ctx, host, run, dir)
 	}
-	return false, err
+	whole, err := holds(ctx, host, run, own)
+	switch {
+	case whole || err != nil:
+		return false, err
+	case b.overwrite:
+		return true, Export(ctx, host, run, target)
+	}
+	return false, fmt.Errorf("it is not empty, and has not run %q whole; move it away, or use --overwrite", run.Key)
 }
 
-// exportNew exports to a directory beside the target, and gives it the name.
-func exportNew(ctx context.Context, host *phase.Host, run catalog.Run, dir, target string) (err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the caller's umask says who may read it
-		return fmt.Errorf("export: %w", err)
-	}
-	beside := filepath.Join(dir, unfinished+run.ID)
-	lock, err := lockEmpty(beside)
+// exportNew exports to a directory of another name, and gives it that of the run's id.
+func exportNew(ctx context.Context, host *phase.Host, run catalog.Run, dir *userdir.Dir) (err error) {
+	name := unfinished + run.ID
+	own, lock, err := lockEmpty(ctx, dir, name)
 	if err != nil {
-		return fmt.Errorf("export to %q: %w", target, err)
+		return err
 	}
-	defer lock.Close()
-	if err := Export(ctx, host, run, beside, false); err != nil {
-		return errors.Join(err, os.RemoveAll(beside))
+	target := outputs.NewTarget(own, false)
+	defer func() { err = errors.Join(err, target.Close(), lock.Close()) }()
+	err = Export(ctx, host, run, target)
+	if err == nil {
+		err = dir.Rename(name, dir, run.ID, 0) // an empty directory gives way
 	}
-	if err := unix.Rename(beside, target); err != nil { // an empty directory gives way
-		return errors.Join(fmt.Errorf("export to %q: %w", target, err), os.RemoveAll(beside))
+	if err != nil {
+		err = errors.Join(err, own.Do(func() error { return outputs.Empty(ctx, lock) }), dir.Remove(name, lock))
 	}
-	return nil
+	return err
 }
 
-// lockEmpty makes a directory, or empties what a killed export left of it. Its lock is held until it is closed.
-func lockEmpty(dir string) (*os.File, error) {
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) { //nolint:gosec // as above
-		return nil, err
+// lockEmpty makes a directory, or empties what a killed export left of it. Its lock is held until lock is closed.
+func lockEmpty(ctx context.Context, dir *userdir.Dir, name string) (own *userdir.Dir, lock *os.File, err error) {
+	if own, err = dir.MakeAll([]string{name}, 0o755); err != nil {
+		return nil, nil, err
 	}
-	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, err
+	if lock, err = own.File(); err != nil {
+		return nil, nil, errors.Join(err, own.Close())
 	}
-	if err := lockNamed(f, dir); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	left, err := f.Readdirnames(-1)
-	for _, name := range left {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
+	err = lockNamed(dir, name, lock)
+	if err == nil {
+		err = own.Do(func() error { return outputs.Empty(ctx, lock) })
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, nil, errors.Join(err, lock.Close(), own.Close())
 	}
-	return f, nil
+	return own, lock, nil
 }
 
 // lockNamed locks a directory that still has its name.
-func lockNamed(f *os.File, dir string) error {
+func lockNamed(dir *userdir.Dir, name string, f *os.File) error {
 	busy := errors.New("another process writes it now; wait for its end")
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
 		return busy
 	} else if err != nil {
 		return err
 	}
-	named, err := os.Lstat(dir)
-	if err != nil {
-		return busy // it was finished meanwhile
-	}
-	opened, err := f.Stat()
-	if err == nil && !os.SameFile(named, opened) {
+	named, err := dir.Is(name, f)
+	if err == nil && !named { // it was finished in between
 		err = busy
 	}
 	return err
@@ -123,10 +143,13 @@ func lockNamed(f *os.File, dir string) error {
 
 // holds reports whether a directory has a run whole: its result, which is written last, and a file of the right size for each
 // output.
-func holds(ctx context.Context, host *phase.Host, run catalog.Run, dir string) (bool, error) {
-	f, err := os.Open(filepath.Join(dir, result.File))
+func holds(ctx context.Context, host *phase.Host, run catalog.Run, dir *userdir.Dir) (bool, error) {
+	f, err := dir.Read(result.File)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, userdir.ErrIrregular) {
+		return false, nil
+	}
 	if err != nil {
-		return false, ignoreMissing(err)
+		return false, err
 	}
 	defer f.Close()
 	var there struct {
@@ -143,17 +166,10 @@ func holds(ctx context.Context, host *phase.Host, run catalog.Run, dir string) (
 	whole := true
 	err = host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		if e.Rejected == "" && !reserved(e.Path, report.Statement) {
-			info, err := os.Lstat(filepath.Join(dir, string(e.Path)))
-			whole = err == nil && info.Mode().IsRegular() && info.Size() == e.Size
+			st, err := dir.LstatBelow(string(e.Path))
+			whole = err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == e.Size
 		}
 		return whole
 	})
 	return whole, err
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

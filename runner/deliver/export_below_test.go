@@ -3,6 +3,7 @@ package deliver
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -83,6 +84,60 @@ func tree(t *testing.T, dir string) (all []string) {
 	return all
 }
 
+// exportBelow is Below.Export to a directory that is opened for it.
+func exportBelow(t *testing.T, host *phase.Host, run catalog.Run, dir string, overwrite bool) (wrote bool, err error) {
+	t.Helper()
+	b, err := OpenBelow(dir, overwrite)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	return b.Export(t.Context(), host, run)
+}
+
+// TestExportGoesWhereItWasNamed: a directory that is exchanged after it was named is not written to, and nothing in it is removed.
+func TestExportGoesWhereItWasNamed(t *testing.T) {
+	host, run := exported(t)
+	for name, export := range map[string]func(dir string) (do func() error, end func() error){
+		"of one run": func(dir string) (func() error, func() error) {
+			to, err := outputs.OpenTarget(dir, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func() error { return Export(t.Context(), host, run, to) }, to.Close
+		},
+		"of many": func(dir string) (func() error, func() error) {
+			b, err := OpenBelow(dir, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func() error { _, err := b.Export(t.Context(), host, run); return err }, b.Close
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			top := t.TempDir()
+			dir, moved, victim := mkdir(t, filepath.Join(top, "out")), filepath.Join(top, "moved"), mkdir(t, filepath.Join(top, "victim"))
+			kept := filepath.Join(mkdir(t, filepath.Join(victim, unfinished+"run")), "file")
+			if err := os.WriteFile(kept, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			do, end := export(dir)
+			if err := errors.Join(os.Rename(dir, moved), os.Symlink(victim, dir)); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(do(), end()); err != nil {
+				t.Fatal(err)
+			}
+			if got := tree(t, victim); !slices.Equal(got, []string{unfinished + "run/file"}) {
+				t.Errorf("the other directory has %q", got)
+			}
+			if got := tree(t, moved); len(got) != len(whole) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
 var whole = []string{"run/a.txt", "run/dir/b.txt", "run/scidex-result.json"}
 
 func TestExportBelow(t *testing.T) {
@@ -101,7 +156,7 @@ func TestExportBelow(t *testing.T) {
 	}
 	export := func(t *testing.T, dir string) {
 		t.Helper()
-		if wrote, err := ExportBelow(t.Context(), host, run, dir, false); err != nil || !wrote {
+		if wrote, err := exportBelow(t, host, run, dir, false); err != nil || !wrote {
 			t.Fatal(wrote, err)
 		}
 	}
@@ -142,7 +197,7 @@ func TestExportBelow(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "out")
 			tt.before(t, dir)
-			wrote, err := ExportBelow(t.Context(), host, run, dir, tt.overwrite)
+			wrote, err := exportBelow(t, host, run, dir, tt.overwrite)
 			if wrote != tt.wrote || (err != nil) != (tt.refused != "") || err != nil && !strings.Contains(err.Error(), tt.refused) {
 				t.Errorf("%v, %v", wrote, err)
 			}
@@ -171,7 +226,7 @@ func TestExportBelowLeavesNothing(t *testing.T) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ExportBelow(t.Context(), host, run, dir, false); err == nil || !strings.Contains(err.Error(), "another process writes it now") {
+	if _, err := exportBelow(t, host, run, dir, false); err == nil || !strings.Contains(err.Error(), "another process writes it now") {
 		t.Error(err)
 	}
 	if got := tree(t, dir); !slices.Equal(got, []string{unfinished + "run/part"}) {
@@ -189,7 +244,7 @@ func TestExportBelowLeavesNothing(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ExportBelow(t.Context(), host, run, dir, false); err == nil {
+	if _, err := exportBelow(t, host, run, dir, false); err == nil {
 		t.Error("a blob is missing, and the run was exported")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

@@ -3,45 +3,40 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
-// checkExport refuses, before anything runs, a target that is not empty or that the export could not write.
-func checkExport(dir string, overwrite bool) error {
+// openExport opens the directory of --export, or the nearest one above it, before anything runs. It refuses one that is not empty, or that
+// the export could not write; nil if none is requested.
+func openExport(dir string, overwrite bool) (*outputs.Target, error) {
 	if dir == "" {
-		return nil
+		return nil, nil // there is none
 	}
-	entries, err := os.ReadDir(dir)
+	to, err := outputs.OpenTarget(dir, overwrite)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // the export makes it
+	case errors.Is(err, outputs.ErrNotEmpty):
+		return nil, fmt.Errorf("--export %q is not empty; choose another directory or add --overwrite", dir)
 	case err != nil:
-		return fmt.Errorf("--export %q: %w; give a directory", dir, inode.Plain(err))
-	case len(entries) > 0 && !overwrite:
-		return fmt.Errorf("--export %q is not empty; choose another directory or add --overwrite", dir)
+		return nil, fmt.Errorf("--export %q: %w; give a directory", dir, inode.Plain(err))
 	}
-	return checkWritable(dir)
+	if above, err := to.Writable(); err != nil {
+		why := "cannot be written"
+		if above != "" {
+			why = "cannot be made in " + above
+		}
+		err = fmt.Errorf("--export %q %s: %w; give another directory, such as --export out", dir, why, inode.Plain(err))
+		return nil, errors.Join(err, to.Close())
+	}
+	return to, nil
 }
 
-// checkWritable refuses a directory that the caller cannot write, or cannot make in the nearest one that exists.
-func checkWritable(dir string) error {
-	above := dir
-	for {
-		err := unix.Faccessat(unix.AT_FDCWD, above, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, unix.ENOENT) && filepath.Dir(above) != above:
-			above = filepath.Dir(above)
-			continue
-		case above == dir:
-			return fmt.Errorf("--export %q cannot be written: %w; give another directory, such as --export out", dir, err)
-		}
-		return fmt.Errorf("--export %q cannot be made in %s: %w; give another directory, such as --export out", dir, above, err)
+// checkExport is openExport for a line of a batch, which is run later.
+func checkExport(dir string, overwrite bool) error {
+	to, err := openExport(dir, overwrite)
+	if to != nil {
+		err = to.Close()
 	}
+	return err
 }

@@ -43,8 +43,9 @@ type Plan struct {
 
 	Opened   time.Time // when the inputs were
 	Inputs   *inputs.Set
-	Stage    *os.File // --stage, nil if not requested
-	Base     *Base    // nil: the host's programs
+	Stage    *os.File        // --stage, nil if not requested
+	Export   *outputs.Target // --export, nil if not requested
+	Base     *Base           // nil: the host's programs
 	Tree     rootfs.Tree
 	Extra    Extra
 	Command  []string
@@ -70,7 +71,11 @@ func (e Extra) Early() bool { return e.Ahead != nil || e.Forked }
 
 // Close releases all that the plan has opened and locked.
 func (p *Plan) Close() error {
-	return errors.Join(p.Inputs.Close(), p.Base.Close(), workspace.CloseFile(p.Stage), p.slot.Release())
+	err := errors.Join(p.Inputs.Close(), p.Base.Close(), workspace.CloseFile(p.Stage), p.slot.Release())
+	if p.Export != nil {
+		err = errors.Join(err, p.Export.Close())
+	}
+	return err
 }
 
 // Links lead relative paths in the working directory to the inputs.
@@ -111,7 +116,7 @@ func New(ctx context.Context, host *phase.Host, req request.Request, launched *s
 	return p, p.OrClose(first(
 		func() error { return checkRequests(host, p) },
 		func() error { return checkPinned(ctx, host, p, req) },
-		func() error { return checkExport(analysis.Export, req.Overwrite) },
+		func() (err error) { p.Export, err = openExport(analysis.Export, req.Overwrite); return err },
 		func() error { return checkDirectory(ctx, host, key) },
 		func() error { return checkSpace(host, p) },
 		func() (err error) { // it may wait

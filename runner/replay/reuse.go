@@ -146,8 +146,8 @@ func reused(ctx context.Context, host *phase.Host, run catalog.Run, p *plan.Plan
 		return res, err
 	}
 	res.Warnings = append(res.Warnings, cutLogs(res)...)
-	if p.Analysis.Export != "" {
-		err = deliver.Export(ctx, host, run, p.Analysis.Export, req.Overwrite)
+	if p.Export != nil {
+		err = deliver.Export(ctx, host, run, p.Export)
 	}
 	return res, err
 }

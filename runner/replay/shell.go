@@ -98,7 +98,7 @@ func stageFiles(ctx context.Context, host *phase.Host, run catalog.Run, kept str
 		return s, nil, err
 	}
 	done = func() error { return os.RemoveAll(dir) }
-	if err := deliver.Export(ctx, host, run, dir, true); err != nil {
+	if err := deliver.ExportTo(ctx, host, run, dir, true); err != nil {
 		return s, nil, errors.Join(err, done())
 	}
 	return staged{dir, "a copy of its outputs"}, done, nil

@@ -72,7 +72,7 @@ func runOutputsExport(ctx context.Context, p *command.Program, st *stores.Stores
 	if err != nil {
 		return err
 	}
-	if err := deliver.Export(ctx, st.Host, run, options.Absolute(here, dir), o.overwrite); err != nil {
+	if err := deliver.ExportTo(ctx, st.Host, run, options.Absolute(here, dir), o.overwrite); err != nil {
 		return err
 	}
 	p.Tell("wrote %s and the result to %s", screen.Count(int(run.OutputsTotal), "output"), dir)
@@ -89,8 +89,13 @@ func exportMany(c *cli.Context, p *command.Program, o *outputsExportOptions) err
 		return err
 	}
 	filter.Last = true
-	return p.WithStores(c, func(st *stores.Stores) error {
-		e := &exporter{stores: st, dir: options.Absolute(p.Options.Dir, given[0]), overwrite: o.overwrite}
+	return p.WithStores(c, func(st *stores.Stores) (err error) {
+		below, err := deliver.OpenBelow(options.Absolute(p.Options.Dir, given[0]), o.overwrite)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, below.Close()) }()
+		e := &exporter{stores: st, below: below}
 		return command.UntilStopped(c.Context, func(ctx context.Context) error {
 			if err := watch.Each(ctx, st.Host, filter, func(run catalog.Run) bool { return e.export(ctx, run) }); err != nil {
 				return err
@@ -103,8 +108,7 @@ func exportMany(c *cli.Context, p *command.Program, o *outputsExportOptions) err
 // exporter exports runs one by one.
 type exporter struct {
 	stores                       *stores.Stores
-	dir                          string
-	overwrite                    bool
+	below                        *deliver.Below
 	wrote, there, going, refused int
 	first                        error // of the refused
 }
@@ -115,7 +119,7 @@ func (e *exporter) export(ctx context.Context, run catalog.Run) bool {
 		e.going++
 		return true
 	}
-	wrote, err := deliver.ExportBelow(ctx, e.stores.Host, run, e.dir, e.overwrite)
+	wrote, err := e.below.Export(ctx, e.stores.Host, run)
 	switch {
 	case ctx.Err() != nil:
 		e.first = ctx.Err()

@@ -18,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
@@ -95,6 +96,7 @@ type session struct {
 	junit     *junitReport // nil: none
 	to        events.Target
 	events    *events.Writer // nil: none
+	below     *deliver.Below // of --export, nil: none
 	failures  failures
 	named     plan.Named
 	apart     bool // no two lines overlap
@@ -157,6 +159,12 @@ func (b *session) run(ctx context.Context) (err error) {
 	defer b.closeEvents()
 	if err := b.openJUnit(); err != nil {
 		return err
+	}
+	if b.options.export != "" {
+		if b.below, err = deliver.OpenBelow(b.options.export, b.request.Overwrite); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, b.below.Close()) }()
 	}
 	if err := b.open(ctx); err != nil {
 		return err

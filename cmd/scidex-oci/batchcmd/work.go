@@ -9,7 +9,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -22,7 +21,7 @@ func (b *session) work() batch.Work {
 	if b.options.resume {
 		w = batch.Resuming{Work: w, Past: batch.PastRuns{Runs: runs, Catalog: b.stores.Catalog}}
 	}
-	if b.options.export != "" {
+	if b.below != nil {
 		w = batch.Exporting{Work: w, Export: b.export}
 	}
 	return w
@@ -34,7 +33,7 @@ func (b *session) export(ctx context.Context, key catalog.Key) error {
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	_, err = deliver.ExportBelow(ctx, b.stores.Host, run, b.options.export, b.request.Overwrite)
+	_, err = b.below.Export(ctx, b.stores.Host, run)
 	return err
 }
 

@@ -85,7 +85,7 @@ func (p *peer) export(ctx context.Context, r rpc.Request) (any, error) {
 		return nil, err
 	}
 	defer done()
-	if err := deliver.Export(ctx, p.Stores.Host, run, dir, params.Overwrite); err != nil {
+	if err := deliver.ExportTo(ctx, p.Stores.Host, run, dir, params.Overwrite); err != nil {
 		return nil, err
 	}
 	return exported{dir, run.OutputsTotal}, nil
