@@ -53,3 +53,15 @@ func (f *File) Publish(name string, replace bool) error {
 
 // Discard removes the file.
 func (f *File) Discard() error { return errors.Join(f.dir.Remove(f.name, f.File), f.Close()) }
+
+// Scratch makes a file without a name, for reading and writing.
+func (d *Dir) Scratch() (*os.File, error) {
+	f, err := d.Create(0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Remove(f.name, f.File); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f.File, nil
+}

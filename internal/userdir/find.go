@@ -62,6 +62,9 @@ func (s *search) run(path string) (*Dir, error) {
 			return nil, &fs.PathError{Op: "open", Path: path, Err: unix.ENOENT}
 		}
 	}
+	for range s.todo { // they are below the directory
+		path = filepath.Dir(path)
+	}
 	return &Dir{s.at, path, s.owner}, nil
 }
 
