@@ -73,7 +73,7 @@ func writeNew(p *command.Program, o newOptions, script string) error {
 	if err != nil {
 		return err
 	}
-	to, err := userfile.Create(path, o.overwrite)
+	to, err := userfile.Create(path, o.overwrite, 0o666)
 	if err != nil {
 		return err
 	}

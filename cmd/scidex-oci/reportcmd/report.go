@@ -99,5 +99,5 @@ func newPageFile(o reportOptions) (*userfile.NewFile, error) {
 	case "-":
 		return nil, nil // standard output is no file to make
 	}
-	return userfile.Create(o.out.Path(""), o.overwrite)
+	return userfile.Create(o.out.Path(""), o.overwrite, 0o666)
 }

@@ -64,7 +64,7 @@ func (o *tableOptions) target(p *command.Program) (target, error) {
 		o.format = formatOf(o.output.Value)
 	}
 	if o.output.Value != "" && o.output.Value != "-" {
-		file, err := userfile.Create(o.output.Path(""), o.overwrite)
+		file, err := userfile.Create(o.output.Path(""), o.overwrite, 0o666)
 		if err != nil {
 			return target{}, err
 		}

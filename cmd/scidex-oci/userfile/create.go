@@ -1,7 +1,6 @@
 package userfile
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -11,60 +10,81 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
-// NewFile is a file that a command makes where the user says.
+// NewFile is a file that a command makes where the user says. Its directory is opened when it is named, and Put writes to that one.
 type NewFile struct {
-	path    string
-	replace bool
+	dir        *userdir.Dir
+	path, name string
+	replace    bool
+	mode       fs.FileMode // under the umask
 }
 
-// Create refuses a path where something is, unless that is a regular file and is to be replaced. Put makes the file.
-func Create(path string, replace bool) (*NewFile, error) {
-	to := &NewFile{path, replace}
-	info, err := os.Lstat(path)
+// Create refuses a path where no file can be made, or where something is, unless that is a regular file and is to be replaced. Put
+// makes the file.
+func Create(path string, replace bool, mode fs.FileMode) (*NewFile, error) {
+	dir, name, err := userdir.Parent(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s cannot be made: the directory %s does not exist; make it first, or name another file", path, filepath.Dir(path))
-		}
-		return to, nil
+		return nil, fmt.Errorf("%s cannot be made: the directory %s does not exist; make it first, or name another file", path, filepath.Dir(path))
+	case errors.Is(err, unix.EISDIR):
+		return nil, fmt.Errorf("%s is a directory and no regular file; name another", path)
 	case err != nil:
 		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s exists and is no regular file; name another", path)
-	case !replace:
-		return nil, to.taken()
 	}
-	return to, nil
+	f := &NewFile{dir, path, name, replace, mode}
+	if err := f.check(); err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return f, nil
+}
+
+func (f *NewFile) check() error {
+	switch st, err := f.dir.Lstat(f.name); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return fmt.Errorf("%s exists and is no regular file; name another", f.path)
+	case !f.replace:
+		return f.taken()
+	}
+	scratch, err := f.Scratch()
+	if err != nil {
+		return fmt.Errorf("%s cannot be made: %w; name a file in a directory that you can write to", f.path, cause(err))
+	}
+	return scratch.Close()
 }
 
 func (f *NewFile) taken() error {
 	return fmt.Errorf("%s exists already; name another file, or use --overwrite", f.path)
 }
 
-// Put writes the file atomically: a temporary file beside it is given its name.
-func (f *NewFile) Put(write func(io.Writer) error) error {
-	name := filepath.Join(filepath.Dir(f.path), ".scidex-oci-"+rand.Text())
-	beside, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // the caller's umask says who may read it
+// cause is an error of the file system without the name, which the message already has.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// Scratch is a file without a name in the directory, for the caller to close.
+func (f *NewFile) Scratch() (*os.File, error) { return f.dir.Scratch() }
+
+// Put writes the file atomically and durably. It is called once.
+func (f *NewFile) Put(write func(io.Writer) error) (err error) {
+	defer func() { err = errors.Join(err, f.dir.Close()) }()
+	to, err := f.dir.Create(f.mode)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(name) // where it has not got its name
-	if err := errors.Join(write(beside), beside.Close()); err != nil {
-		return err
+	if err := errors.Join(write(to), to.Sync()); err != nil {
+		return errors.Join(err, to.Discard())
 	}
-	return f.name(name)
-}
-
-// name gives the finished file its name, which may have been taken meanwhile.
-func (f *NewFile) name(finished string) error {
-	if f.replace {
-		return os.Rename(finished, f.path)
-	}
-	err := outputs.Publish(unix.AT_FDCWD, finished, f.path)
-	if errors.Is(err, fs.ErrExist) {
+	err = to.Publish(f.name, f.replace)
+	if !f.replace && errors.Is(err, fs.ErrExist) {
 		return f.taken()
 	}
 	return err
