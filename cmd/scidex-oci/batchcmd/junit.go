@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -20,6 +22,8 @@ const logTail = 8 << 10
 // junitReport is the --junit of a batch.
 type junitReport struct {
 	mu     sync.Mutex
+	file   *userfile.NewFile
+	cases  *os.File // without a name
 	writer *junit.Writer
 	began  time.Time
 }
@@ -32,11 +36,15 @@ func (b *session) openJUnit() error {
 	if b.options.junit == "" {
 		return nil
 	}
-	w, err := junit.Create(b.options.junit)
+	file, err := userfile.Create(b.options.junit, true, 0o666)
 	if err != nil {
-		return fmt.Errorf("--junit %q: %w", b.options.junit, err)
+		return fmt.Errorf("--junit: %w", err)
 	}
-	b.junit = &junitReport{writer: w, began: time.Now()}
+	cases, err := file.Scratch()
+	if err != nil {
+		return fmt.Errorf("--junit: %w", err)
+	}
+	b.junit = &junitReport{file: file, cases: cases, writer: junit.NewWriter(cases), began: time.Now()}
 	return nil
 }
 
@@ -77,7 +85,9 @@ func (b *session) closeJUnit(s batch.Summary) error {
 		return nil
 	}
 	err := b.skipped(s)
-	err = errors.Join(err, b.junit.writer.Close("scidex-oci batch "+b.lines.Name, b.junit.began, time.Since(b.junit.began)))
+	err = errors.Join(err, b.junit.file.Put(func(to io.Writer) error {
+		return b.junit.writer.Write(to, "scidex-oci batch "+b.lines.Name, b.junit.began, time.Since(b.junit.began))
+	}), b.junit.cases.Close())
 	if err != nil {
 		return fmt.Errorf("--junit %q: %w", b.options.junit, err)
 	}

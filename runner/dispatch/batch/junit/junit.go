@@ -8,9 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -41,29 +38,15 @@ const (
 
 // Writer collects cases and writes the report at the end.
 type Writer struct {
-	path   string
-	cases  *os.File // without a name
+	cases  io.ReadWriteSeeker
 	buffer *bufio.Writer
 	count  [Skipped + 1]int // cases by their ends
 	err    error            // the first
 }
 
-// Create starts a report that Close writes to path. The directory must exist; the file is only touched at the end.
-func Create(path string) (*Writer, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%q is no regular file; name one, or one that is not there yet", path)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".junit-*")
-	if failed := new(fs.PathError); errors.As(err, &failed) {
-		return nil, fmt.Errorf("no file can be made in %q: %w; name a directory that you can write to", filepath.Dir(path), failed.Err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return &Writer{path: path, cases: f, buffer: bufio.NewWriter(f)}, nil
+// NewWriter collects the cases in an empty file.
+func NewWriter(cases io.ReadWriteSeeker) *Writer {
+	return &Writer{cases: cases, buffer: bufio.NewWriter(cases)}
 }
 
 // xmlReason is why a case is not good.
@@ -85,7 +68,7 @@ type xmlCase struct {
 	SystemErr string     `xml:"system-err,omitempty"`
 }
 
-// Add adds a case. Close returns its error.
+// Add adds a case. Write returns its error.
 func (w *Writer) Add(c Case) {
 	w.count[c.End]++
 	raw := xmlCase{
@@ -111,30 +94,14 @@ func (w *Writer) Add(c Case) {
 	}
 }
 
-// Close writes the report atomically: readers of path see the previous one, or all of this one.
-func (w *Writer) Close(suite string, began time.Time, took time.Duration) (err error) {
-	defer func() { err = errors.Join(err, w.cases.Close()) }()
+// Write writes the report.
+func (w *Writer) Write(to io.Writer, suite string, began time.Time, took time.Duration) error {
 	if err := errors.Join(w.err, w.buffer.Flush()); err != nil {
 		return err
 	}
 	if _, err := w.cases.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	to, err := os.CreateTemp(filepath.Dir(w.path), ".junit-*")
-	if err != nil {
-		return err
-	}
-	err = w.write(to, suite, began, took)
-	if err = errors.Join(err, to.Close()); err == nil {
-		err = os.Rename(to.Name(), w.path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(to.Name()))
-	}
-	return nil
-}
-
-func (w *Writer) write(to *os.File, suite string, began time.Time, took time.Duration) error {
 	n := w.count
 	head := fmt.Sprintf(`tests="%d" failures="%d" errors="%d" skipped="%d" time="%s"`,
 		n[Good]+n[Failure]+n[Error]+n[Skipped], n[Failure], n[Error], n[Skipped], seconds(took))
@@ -150,10 +117,8 @@ func (w *Writer) write(to *os.File, suite string, began time.Time, took time.Dur
 	if _, err := io.Copy(to, w.cases); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(to, "  </testsuite>\n</testsuites>\n"); err != nil {
-		return err
-	}
-	return errors.Join(to.Chmod(0o644), to.Sync())
+	_, err = io.WriteString(to, "  </testsuite>\n</testsuites>\n")
+	return err
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
