@@ -11,10 +11,12 @@ import (
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs/statement"
 )
 
@@ -66,12 +68,8 @@ func makeKey(p *command.Program, path string, asJSON bool) error {
 	}
 	key := statement.PublicOf(private)
 	m := made{KeyID: key.ID(), Path: path, PublicPath: path + ".pub"}
-	// The public one first: a private key without it could still be used, and would be in the way of another.
-	if err := create(m.PublicPath, key.PEM(), 0o644); err != nil {
+	if err := create(m, statement.PrivatePEM(private), key.PEM()); err != nil {
 		return err
-	}
-	if err := create(m.Path, statement.PrivatePEM(private), 0o600); err != nil {
-		return errors.Join(err, os.Remove(m.PublicPath))
 	}
 	if asJSON {
 		return screen.WriteJSON(p.Stdout, m)
@@ -80,20 +78,47 @@ func makeKey(p *command.Program, path string, asJSON bool) error {
 	return err
 }
 
-// create makes a file that was not there, durably.
-func create(path string, content []byte, mode fs.FileMode) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+// create makes both files, which were not there, durably.
+func create(m made, private, public []byte) (err error) {
+	dir, name, err := userdir.Parent(m.Path)
 	switch {
-	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%q exists; name another file, since a key that is replaced is lost", path)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%q cannot be made: the directory %q does not exist; make it first", path, filepath.Dir(path))
+		return fmt.Errorf("%q cannot be made: the directory %q does not exist; make it first", m.Path, filepath.Dir(m.Path))
+	case errors.Is(err, unix.EISDIR):
+		return taken(m.Path)
 	case err != nil:
 		return err
 	}
-	_, err = file.Write(content)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	// The public one first: a private key without it could still be used, and would be in the way of another.
+	made, err := write(dir, name+".pub", public, 0o644)
+	if err != nil {
+		return err
 	}
-	return nil
+	defer func() { err = errors.Join(err, made.Close()) }()
+	second, err := write(dir, name, private, 0o600)
+	if err != nil {
+		return errors.Join(err, dir.Remove(name+".pub", made))
+	}
+	return errors.Join(second.Close(), dir.Sync())
+}
+
+func taken(path string) error {
+	return fmt.Errorf("%q exists; name another file, since a key that is replaced is lost", path)
+}
+
+// write makes one, and leaves it open.
+func write(dir *userdir.Dir, name string, content []byte, mode fs.FileMode) (*os.File, error) {
+	file, err := dir.Exclusive(name, mode)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, taken(filepath.Join(dir.Path(), name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Sync()); err != nil {
+		return nil, errors.Join(err, dir.Remove(name, file), file.Close())
+	}
+	return file, nil
 }
