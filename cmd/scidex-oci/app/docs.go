@@ -2,8 +2,7 @@ package app
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
+	"errors"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -11,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/manual"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers"
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
 func newDocsCommand(p *command.Program) *cli.Command {
@@ -54,11 +54,25 @@ func runDocs(app *cli.App, dir string) error {
 		}
 		files["scidex-oci."+shell] = script.Bytes()
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // documents are for everyone
+	return writeDocs(dir, files)
+}
+
+// writeDocs replaces the files of a directory.
+func writeDocs(path string, files map[string][]byte) (err error) {
+	dir, err := userdir.Make(path, 0o755) // documents are for everyone
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil { //nolint:gosec // as above
+		file, err := dir.Create(0o644)
+		if err != nil {
+			return err
+		}
+		if _, err := file.Write(text); err != nil {
+			return errors.Join(err, file.Discard())
+		}
+		if err := file.Publish(name, true); err != nil {
 			return err
 		}
 	}

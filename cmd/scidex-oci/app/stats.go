@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/stats"
@@ -242,5 +242,12 @@ func drawStats(path string, s statistics) error {
 		chart.Names = append(chart.Names, fmt.Sprintf("%s: %s", s.name(g), screen.Count(g.Runs, "run")))
 		chart.Groups = append(chart.Groups, g)
 	}
-	return os.WriteFile(path, chart.SVG(), 0o644)
+	file, err := userfile.Create(path, true, 0o666)
+	if err != nil {
+		return err
+	}
+	return file.Put(func(to io.Writer) error {
+		_, err := to.Write(chart.SVG())
+		return err
+	})
 }
