@@ -240,12 +240,12 @@ func (d *Dir) Read(name string) (*os.File, error) {
 func (d *Dir) Append(name string, mode fs.FileMode) (*os.File, error) {
 	flags := unix.O_WRONLY | unix.O_APPEND | unix.O_CREAT | unix.O_NONBLOCK
 	f, err := d.open(name, flags, mode)
-	if d.magic(name, err) { // /dev/fd/N is a descriptor of the caller's
-		var fd int
-		fd, err = unix.Openat(int(d.fd.Fd()), name, unix.O_WRONLY|unix.O_APPEND|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-		if err == nil {
-			f = os.NewFile(uintptr(fd), filepath.Join(d.path, name))
-		}
+	flags = flags&^unix.O_CREAT | unix.O_NOCTTY | unix.O_CLOEXEC
+	switch {
+	case d.magic(name, err): // /dev/fd/N is a descriptor of the caller's
+		f, err = d.openat(name, flags)
+	case errors.Is(err, unix.EXDEV): // a file that is mounted, such as /dev/null in a container
+		f, err = d.openat(name, flags|unix.O_NOFOLLOW)
 	}
 	if err != nil {
 		return nil, d.fail("open", name, err)
@@ -375,6 +375,18 @@ func (d *Dir) openBelow(name string, flags int, mode fs.FileMode) (f *os.File, e
 			}
 			return err
 		}
+	})
+	return f, err
+}
+
+// openat opens what open keeps out.
+func (d *Dir) openat(name string, flags int) (f *os.File, err error) {
+	err = d.at(name, func(dir int) error {
+		fd, err := unix.Openat(dir, name, flags, 0)
+		if err == nil {
+			f = os.NewFile(uintptr(fd), filepath.Join(d.path, name))
+		}
+		return err
 	})
 	return f, err
 }

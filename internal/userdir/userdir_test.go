@@ -159,6 +159,33 @@ func TestAppendsToDescriptor(t *testing.T) {
 	}
 }
 
+// TestAppendsWithTheOwnersRights: a link of another user leads to what root has open.
+func TestAppendsWithTheOwnersRights(t *testing.T) {
+	dir := foreign(t)
+	secret, err := os.Create(filepath.Join(t.TempDir(), "secret"))
+	must(t, err)
+	defer secret.Close()
+	must(t, secret.Chmod(0o600), os.Symlink("/proc/self/fd/"+fdText(secret), dir+"/link"))
+	d, name, err := ParentOfTarget(dir + "/link")
+	must(t, err)
+	defer d.Close()
+	if f, err := d.Append(name, 0o600); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("root's file was opened: %v, %v", f, err)
+	}
+}
+
+// TestAppendsToMountedFile: what is mounted at the name is what was named.
+func TestAppendsToMountedFile(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	must(t, os.WriteFile(dir+"/null", nil, 0o600), unix.Mount(os.DevNull, dir+"/null", "", unix.MS_BIND, ""))
+	defer func() { must(t, unix.Unmount(dir+"/null", 0)) }()
+	f, err := open(t, dir).Append("null", 0o600)
+	must(t, err)
+	_, err = f.WriteString("x")
+	must(t, err, f.Close())
+}
+
 func TestRemovesOnlyItsOwn(t *testing.T) {
 	top := t.TempDir()
 	d := open(t, top)
