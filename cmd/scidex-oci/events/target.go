@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/detach"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
 // Target is what --events names: a file, or a descriptor that the caller opened. The zero value is none.
@@ -87,14 +88,26 @@ func (t Target) open() (*os.File, error) {
 		unix.CloseOnExec(t.Fd)
 		return os.NewFile(uintptr(t.Fd), t.Text), nil
 	}
-	// Without O_NONBLOCK the open of a FIFO waits for a reader (fifo(7)).
-	file, err := os.OpenFile(t.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NONBLOCK|unix.O_NOCTTY, 0o600)
+	file, err := appendTo(t.path)
 	if errors.Is(err, unix.ENXIO) {
 		return nil, t.refuse("it has no reader; start that first")
 	}
 	var why *os.PathError
 	if errors.As(err, &why) {
 		return nil, t.refuse("%w; give a file that can be written to", why.Err)
+	}
+	return file, err
+}
+
+// appendTo opens a file, which may be a link, or makes it.
+func appendTo(path string) (*os.File, error) {
+	dir, name, err := userdir.ParentOfTarget(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := dir.Append(name, 0o600)
+	if closed := dir.Close(); err == nil {
+		err = closed
 	}
 	return file, err
 }
