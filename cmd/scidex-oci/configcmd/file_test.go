@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -75,38 +74,78 @@ func TestChangeKeepsModeAndLinks(t *testing.T) {
 	}
 }
 
-// TestChangeByAMemberOfNoGroup: a user's file may have a group that the user is not in. The thread gives up the right to
-// change owners, as setfsuid(2) has it.
-func TestChangeByAMemberOfNoGroup(t *testing.T) {
+// foreign is a directory of another user, whom the host does not know, with an "a.yaml" that has a group the user is not in.
+func foreign(t *testing.T) (dir string) {
+	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Log("not covered here: only root can make such a file")
-		return
+		t.Skip("only root can make such a file")
 	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.yaml")
-	const user, group = 4294967, 4294966
-	if err := errors.Join(os.WriteFile(path, []byte("a"), 0o600), os.Chown(path, user, group), os.Chmod(path, 0o664), os.Chown(dir, user, group),
-		os.Chmod(filepath.Dir(dir), 0o711)); err != nil {
+	top := t.TempDir()
+	dir = filepath.Join(top, "foreign")
+	const group = user - 1
+	if err := errors.Join(os.Chmod(filepath.Dir(top), 0o711), os.Chmod(top, 0o711), os.Mkdir(dir, 0o755), os.WriteFile(dir+"/a.yaml", []byte("a"), 0o600),
+		os.Chown(dir+"/a.yaml", user, group), os.Chmod(dir+"/a.yaml", 0o664), os.Chown(dir, user, group)); err != nil {
 		t.Fatal(err)
 	}
-	runtime.LockOSThread() // and never unlocked: the thread ends with the test
-	if err := errors.Join(syscall.Setfsgid(user), syscall.Setfsuid(user)); err != nil {
-		t.Fatal(err)
-	}
-	err := changeFile(path, add("b"))
-	if err := errors.Join(syscall.Setfsuid(0), syscall.Setfsgid(0)); err != nil {
-		t.Fatal(err)
-	}
-	if err != nil {
+	return dir
+}
+
+const user, nogroup = 4294967, 65534
+
+// TestChangeByAMemberOfNoGroup: root edits a user's file with that user's rights, as the user would.
+func TestChangeByAMemberOfNoGroup(t *testing.T) {
+	path := filepath.Join(foreign(t), "a.yaml")
+	if err := changeFile(path, add("b")); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Mode() != 0o604 || mustRead(t, path) != "ab" {
 		t.Errorf("%v, %v", info, err)
 	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Uid != user || stat.Gid != user {
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Uid != user || stat.Gid != nogroup {
 		t.Errorf("%+v", stat)
 	}
+	onlyFile(t, path)
+}
+
+// TestChangeOfWhatTheUserMayNot: a user leads root to root's file, by a link, by a second name, or while it edits.
+func TestChangeOfWhatTheUserMayNot(t *testing.T) {
+	for name, lead := range map[string]func(dir, victim string) error{
+		"a link for the file": func(dir, victim string) error {
+			return errors.Join(os.Remove(dir+"/a.yaml"), os.Symlink(victim, dir+"/a.yaml"))
+		},
+		"a link for the next":  func(dir, victim string) error { return os.Symlink(victim, dir+"/.a.yaml.next") },
+		"a second name for it": func(dir, victim string) error { return os.Link(victim, dir+"/.a.yaml.next") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := foreign(t)
+			victim := filepath.Join(filepath.Dir(dir), "victim")
+			if err := errors.Join(os.WriteFile(victim, []byte("root's"), 0o600), lead(dir, victim)); err != nil {
+				t.Fatal(err)
+			}
+			err := changeFile(dir+"/a.yaml", add("b"))
+			var st syscall.Stat_t
+			if failed := syscall.Stat(victim, &st); failed != nil || st.Uid != 0 || st.Mode&0o777 != 0o600 || mustRead(t, victim) != "root's" {
+				t.Errorf("root's file has uid %d, mode %o, %v", st.Uid, st.Mode, failed)
+			}
+			if err == nil {
+				t.Error("the file was changed")
+			}
+		})
+	}
+	t.Run("the directory is exchanged while it edits", func(t *testing.T) {
+		dir := foreign(t)
+		victim := t.TempDir()
+		err := changeFile(dir+"/a.yaml", func(string) (string, error) {
+			return "mine", errors.Join(os.Rename(dir, dir+".old"), os.Symlink(victim, dir))
+		})
+		if err != nil || mustRead(t, dir+".old/a.yaml") != "mine" {
+			t.Error(err)
+		}
+		if left, err := os.ReadDir(victim); err != nil || len(left) != 0 {
+			t.Errorf("%v, %v", left, err)
+		}
+	})
 }
 
 // TestRefusedChanges: an edit that is refused leaves the file, and nothing beside it.

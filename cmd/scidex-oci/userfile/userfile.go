@@ -27,6 +27,11 @@ func Read(name string, stdin io.Reader) ([]byte, error) {
 		defer f.Close()
 		from = all
 	}
+	return ReadFrom(name, from)
+}
+
+// ReadFrom reads a small file that is open; name is for messages.
+func ReadFrom(name string, from io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(from, maxRead+1))
 	if err != nil {
 		return nil, err
