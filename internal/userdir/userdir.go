@@ -43,7 +43,6 @@ func Nearest(path string) (d *Dir, missing []string, err error) {
 	if err != nil || len(missing) == 0 {
 		return d, missing, err
 	}
-	d.path = strings.TrimSuffix(filepath.Clean(path), filepath.Join(missing...))
 	if _, err := d.Lstat(missing[0]); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
 			err = unix.ENOTDIR
@@ -89,7 +88,6 @@ func parent(path string, follow bool) (*Dir, string, error) {
 	if err != nil {
 		return nil, "", errors.Join(&fs.PathError{Op: "open", Path: path, Err: err}, d.Close())
 	}
-	d.path = filepath.Dir(path)
 	return d, rest[0], nil
 }
 
