@@ -182,6 +182,22 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
+// TestFormulaBeginnings: also a full-width one, and one behind what a program skips, begins a formula; a text that only has one does not.
+func TestFormulaBeginnings(t *testing.T) {
+	for _, text := range []string{
+		"=1", "+1", "-a", "@A", "\t1", "\r1", "\n1", "＝1", "＋1", "－a", "＠A", " =1", "\ufeff=1", "\ufeff\ufeff＝1", "\u200b=1", "\u3000＝1", "\x01=1", " \t=1",
+	} {
+		if got := (&CSV{}).guard(Cell{text, Text}); got != "'"+text {
+			t.Errorf("%q is written as %q", text, got)
+		}
+	}
+	for _, text := range []string{"", "a=1", "1-2", " a", "é＝", "\u0338", "\ufffd=", "（1）", "\ufeff"} {
+		if got := (&CSV{}).guard(Cell{text, Text}); got != text {
+			t.Errorf("%q is written as %q", text, got)
+		}
+	}
+}
+
 // A row has nothing of the one before it.
 func TestRowsApart(t *testing.T) {
 	got := joined(t, exactOf, given{run("a"), "m.jsonl", "{\"x\":1}\n{\"y\":2}\n{}\n"})

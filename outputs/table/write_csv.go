@@ -4,6 +4,8 @@ import (
 	"encoding/csv"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // CSV writes a table as CSV (RFC 4180, lines that end with LF). A spreadsheet would execute a text that begins as a formula, and
@@ -32,13 +34,24 @@ func (w *CSV) Row(cells []Cell) error {
 	return w.to.Write(w.row)
 }
 
-// guard is the text of a cell that no spreadsheet takes for a formula (OWASP, "CSV Injection").
+// guard is the text of a cell that no spreadsheet takes for a formula.
 func (w *CSV) guard(c Cell) string {
-	if w.Exact || c.Kind != Text || c.Text == "" || !strings.ContainsRune("=+-@\t\r\n", rune(c.Text[0])) {
+	if w.Exact || c.Kind != Text || !isFormula(c.Text) {
 		return c.Text
 	}
 	w.guarded++
 	return "'" + c.Text
+}
+
+// isFormula reports whether a spreadsheet may take a text for a formula (OWASP, "CSV Injection"). In Chinese and Japanese settings one
+// may begin with a full-width character. What a program skips that trims texts, or takes for a byte order mark, does not count.
+func isFormula(text string) bool {
+	if text != "" && strings.ContainsRune("\t\r\n", rune(text[0])) {
+		return true
+	}
+	text = strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) })
+	first, _ := utf8.DecodeRuneInString(text)
+	return strings.ContainsRune("=+-@＝＋－＠", first)
 }
 
 // Guarded is how many texts have got an apostrophe.
