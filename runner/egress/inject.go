@@ -42,7 +42,7 @@ func ParseInjection(text string) (Injection, error) {
 	h, err := spec.ParseHost(parts[2])
 	i := Injection{Method: parts[1], Host: h.Name, Prefix: parts[3], Header: parts[4], Variable: parts[5]}
 	switch {
-	case !strings.HasSuffix(i.Prefix, "/") || !PlainPath(i.Prefix):
+	case !strings.HasSuffix(i.Prefix, "/") || strings.Contains(i.Prefix, "%") || !PlainPath(i.Prefix):
 		return i, fmt.Errorf("%q: %s must end with '/' and be written out, without '..', '//' and '%%'", text, i.Prefix)
 	case err != nil:
 		return i, err
@@ -56,21 +56,7 @@ func ParseInjection(text string) (Injection, error) {
 	return i, nil
 }
 
-// PlainPath reports whether servers agree on what a path names: they resolve such parts in different ways.
-func PlainPath(path string) bool {
-	lower := strings.ToLower(path)
-	for _, odd := range []string{"//", "\\", "%2e", "%2f", "%5c", "%25", "%00"} {
-		if strings.Contains(lower, odd) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool {
-		name, _, _ = strings.Cut(name, ";")
-		return name == "." || name == ".."
-	})
-}
-
-// For reports whether the header is added to a request.
+// For reports whether the header is added to a request, whose path is a PlainPath, unescaped.
 func (i Injection) For(method, host, path string) bool {
 	return (i.Method == "" || i.Method == method) && i.Host == host && strings.HasPrefix(path, i.Prefix)
 }
