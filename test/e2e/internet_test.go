@@ -58,7 +58,11 @@ const (
 var inside = []string{
 	"10.9.9.9", "169.254.169.254", "100.64.0.9", "192.168.7.7", "172.16.3.3", "198.18.0.7", "168.63.129.16", "192.0.0.9",
 	"fd00:ec2::254", "64:ff9b::a09:909", "64:ff9b:1::9", "2002:a09:909::1", "2001:0:1::9", "fec0::9", "4000::9",
+	"2a00:1450:8::5efe:a09:909", translating + "a09:909",
 }
+
+// translating is the prefix of a network that translates to IPv4 what is behind it, which its resolver tells.
+const translating = "2a00:1450:64::"
 
 // length is that of the prefix of one address.
 func length(address string) string {
@@ -74,6 +78,7 @@ func newInternet(t *testing.T) *internet {
 		t.Skip("it takes root to make networks of a test's own; the tests as root run scidex-oci there as root and as an ordinary user")
 	}
 	i := &internet{t: t, authority: registrytest.NewAuthority(t), names: map[string][]netip.Addr{}, files: t.TempDir()}
+	i.names["ipv4only.arpa"] = []netip.Addr{netip.MustParseAddr(translating + "192.0.0.170")}
 	i.here, i.outside = newNamespace(t), newNamespace(t)
 	i.ip(i.here, "link", "add", "inner", "type", "veth", "peer", "name", "outer", "netns", place(i.outside))
 	i.ip(i.here, "address", "add", hereAddress+"/24", "dev", "inner")

@@ -54,8 +54,20 @@ func Refused(a netip.Addr) string {
 			return r.what
 		}
 	}
-	if a.Is6() && !public.Contains(a) {
+	switch {
+	case a.Is4():
+		return ""
+	case !public.Contains(a):
 		return "not of the public Internet"
+	case isISATAP(a):
+		return "ISATAP, IPv4 in IPv6"
 	}
 	return ""
+}
+
+// isISATAP reports whether the last 64 bits are 0:5efe or 200:5efe and an IPv4 address, which the network takes from there
+// (RFC 5214, section 6.1). The two lowest bits of their first byte only say who assigns them.
+func isISATAP(a netip.Addr) bool {
+	b := a.As16()
+	return b[8]&^3 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }

@@ -22,9 +22,14 @@ func Outside(ctx context.Context, config egress.Config) (Network, error) {
 		return Network{}, err
 	}
 	dialer := net.Dialer{}
+	n := &nat64{resolve: func(ctx context.Context) ([]netip.Addr, error) {
+		return resolver.LookupNetIP(ctx, "ip6", address.DiscoveryName+".")
+	}}
 	return Network{
 		Resolve: resolve,
-		Refused: func(a netip.Addr) string { return refused(a, config.Deny, own) },
+		Refused: func(a netip.Addr) string {
+			return n.refused(a, func(a netip.Addr) string { return refused(a, config.Deny, own) })
+		},
 		Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 			return dialer.DialContext(ctx, "tcp", to.String())
 		},
