@@ -305,6 +305,7 @@ func (i *internet) join(cmd *exec.Cmd) *exec.Cmd {
 		i.t.Fatal(err)
 	}
 	const enter = `mount --bind "$1" /etc/resolv.conf; mount -t tmpfs none /etc/ssl/certs; cp "$2" /etc/ssl/certs/ca-certificates.crt
+mkdir /etc/ssl/certs/below; mount -t tmpfs none /etc/ssl/certs/below
 chmod 644 /etc/ssl/certs/ca-certificates.crt; user=$3; shift 3
 [ -z "$user" ] || exec setpriv --reuid "$user" --regid "$user" --clear-groups -- "$@"
 exec "$@"`

@@ -83,7 +83,8 @@ func enterRoot() error {
 	return unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 }
 
-// show binds a file or directory of the host, if it has it, also where its path leads by links elsewhere.
+// show binds a file or directory of the host, if it has it, also where its path leads by links elsewhere. What is mounted below a
+// directory comes with it: a user namespace gets such a directory only whole (mount_namespaces(7)).
 func show(path string) error {
 	from, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +100,7 @@ func show(path string) error {
 	if err := makeFor(to, info); err != nil {
 		return err
 	}
-	return unix.Mount(from, to, "", unix.MS_BIND, "")
+	return unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, "")
 }
 
 func makeFor(to string, info fs.FileInfo) error {
