@@ -423,8 +423,12 @@ func TestVerifyHostileArchive(t *testing.T) {
 	const one = `{"@id": "a", "@type": ["File", "X"], "contentSize": 1, "sha256": "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"}`
 	wantGood(t, archive(t, metadata(one), [2]string{"a", "a"}), 1)
 	wantProblem(t, archive(t, metadata(one), [2]string{"a", strings.Repeat("a", 4<<20)}), "a", "more than the 1 bytes")
-	wantProblem(t, archive(t, metadata(one), [2]string{"a", "a"}, [2]string{"../b", "b"}), "../b", "not named")
-	wantProblem(t, archive(t, metadata(one), [2]string{"a", "a"}, [2]string{"a", "b"}), "a", "more than once")
+	wantProblem(t, archive(t, metadata(one), [2]string{"a", "a"}, [2]string{"b", "b"}), "b", "not named")
+	for name, want := range map[string]string{"../b": "absolute", "a": "more than once", "a/b": "a file and a directory", "b\\c": "a backslash"} {
+		if _, err := crate.Verify(t.Context(), archive(t, metadata(one), [2]string{"a", "a"}, [2]string{name, "b"})); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
 	wantProblem(t, archive(t, metadata(`{"@id": "../../etc/passwd", "@type": "File", "contentSize": "1", "sha256": "x"}`)), "../../etc/passwd", "missing")
 	wantProblem(t, archive(t, metadata(`{"@id": "a", "@type": "File"}`), [2]string{"a", "a"}), "a", "without its size")
 	wantProblem(t, archive(t, metadata(one+","+one), [2]string{"a", "a"}), "a", "twice")

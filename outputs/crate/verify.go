@@ -1,7 +1,6 @@
 package crate
 
 import (
-	"archive/zip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,6 +16,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/crate/strictzip"
 )
 
 // Limits of the metadata by the files of the crate, in bytes: a file takes some 500.
@@ -78,15 +79,12 @@ func Open(path string) (*Contents, error) {
 // Contents are the files of a directory or an archive.
 type Contents struct {
 	open  map[string]func() (io.ReadCloser, error)
-	odd   []Problem // entries that are no files, or duplicates
+	odd   []Problem // entries that are no files
 	close func() error
 }
 
 func openZip(path string) (*Contents, error) {
-	archive, err := zip.OpenReader(path)
-	if errors.Is(err, zip.ErrInsecurePath) {
-		err = nil // such a name is only compared
-	}
+	archive, err := strictzip.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +94,6 @@ func openZip(path string) (*Contents, error) {
 		case file.Mode().IsDir():
 		case !file.Mode().IsRegular():
 			c.odd = append(c.odd, Problem{file.Name, "no regular file"})
-		case c.open[file.Name] != nil:
-			c.odd = append(c.odd, Problem{file.Name, "there more than once"})
 		default:
 			c.open[file.Name] = file.Open
 		}
@@ -135,7 +131,7 @@ func openDir(dir string) (*Contents, error) {
 // Close closes what Open has opened.
 func (c *Contents) Close() error { return c.close() }
 
-// Odd are the entries that are no regular files, or there more than once.
+// Odd are the entries that are no regular files.
 func (c *Contents) Odd() []Problem { return c.odd }
 
 // Names are those of the files, sorted.

@@ -139,6 +139,14 @@ func TestSigned(t *testing.T) {
 	h.mustRefuse([]string{"verify", r.ID, "--key", key}, "it is the private key")
 	h.mustRefuse([]string{"verify", h.newID(), "--key", key + ".pub"}, "no run")
 	h.mustRefuse([]string{"verify", script, "--key", key + ".pub"}, "zip")
+	packed := readFile(t, archive)
+	for why, changed := range map[string]string{ // local headers come first
+		"names": strings.Replace(packed, "outputs/empty", "outputs/other", 1), "something follows the end": packed + packed, "does not lie in front": "#!/bin/sh\n" + packed,
+	} {
+		writeFile(t, h.path("changed.zip"), changed, 0o644)
+		h.mustRefuse([]string{"verify", h.path("changed.zip"), "--key", key + ".pub"}, why)
+		h.mustRefuse([]string{"crate", "verify", h.path("changed.zip")}, why)
+	}
 
 	for _, dir := range []string{export, filepath.Join(crate, "outputs")} {
 		top := strings.TrimSuffix(dir, "/outputs")
