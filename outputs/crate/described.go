@@ -1,58 +1,124 @@
 package crate
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// described is the part of a metadata entity that is read. Other tools write numbers for our texts, or one text for a list.
-type described struct {
-	ID          string          `json:"@id"`
-	Type        json.RawMessage `json:"@type"`
-	ContentSize json.RawMessage `json:"contentSize"`
-	SHA256      json.RawMessage `json:"sha256"`
+// described is an entity of the metadata: its properties by their exact names.
+type described map[string]json.RawMessage
+
+func (e described) id() string { return text(e["@id"]) }
+
+// rest is what a document has with its graph.
+type rest struct {
+	context json.RawMessage
+	names   []string // of what is neither the context nor the graph
 }
 
-// eachEntity calls take for each entity of a document's graph.
-func eachEntity(from *json.Decoder, take func(described) error) error {
+// eachEntity calls take for each entity of a document's graph, and returns what else the document has. A name that is there twice is
+// refused: readers take the first or the last.
+func eachEntity(from *json.Decoder, take func(described) error) (other rest, err error) {
 	if err := expect(from, json.Delim('{')); err != nil {
-		return err
+		return other, err
 	}
+	seen := map[string]bool{}
 	for from.More() {
 		key, err := from.Token()
 		if err != nil {
+			return other, err
+		}
+		name, _ := key.(string) // as in every object
+		if seen[name] {
+			return other, fmt.Errorf("%q is there twice", name)
+		}
+		seen[name] = true
+		switch name {
+		case "@graph":
+			err = eachOf(from, take)
+		case "@context":
+			err = from.Decode(&other.context)
+		default:
+			var value json.RawMessage
+			other.names = append(other.names, name)
+			err = from.Decode(&value)
+		}
+		if err != nil {
+			return other, err
+		}
+	}
+	if _, err := from.Token(); err != nil {
+		return other, err
+	}
+	if _, err := from.Token(); !errors.Is(err, io.EOF) {
+		return other, errors.New("something follows the document")
+	}
+	return other, nil
+}
+
+// eachOf reads the list of entities, one at a time.
+func eachOf(from *json.Decoder, take func(described) error) error {
+	if err := expect(from, json.Delim('[')); err != nil {
+		return err
+	}
+	for from.More() {
+		var raw json.RawMessage
+		var e described
+		if err := from.Decode(&raw); err != nil {
 			return err
 		}
-		if key != "@graph" {
-			var other json.RawMessage
-			if err := from.Decode(&other); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := expect(from, json.Delim('[')); err != nil {
+		if err := uniqueNames(raw); err != nil {
 			return err
 		}
-		for from.More() {
-			var e described
-			if err := from.Decode(&e); err != nil {
-				return err
-			}
-			if err := take(e); err != nil {
-				return err
-			}
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return err
 		}
-		if _, err := from.Token(); err != nil {
+		if err := take(e); err != nil {
 			return err
 		}
 	}
 	_, err := from.Token()
 	return err
+}
+
+// uniqueNames refuses an object that has a name twice, at any depth.
+func uniqueNames(value json.RawMessage) error {
+	from := json.NewDecoder(bytes.NewReader(value))
+	var read func() error
+	read = func() error {
+		start, err := from.Token()
+		if err != nil {
+			return err
+		}
+		seen := map[json.Token]bool{}
+		for (start == json.Delim('{') || start == json.Delim('[')) && from.More() {
+			if start == json.Delim('{') {
+				name, err := from.Token()
+				if err != nil {
+					return err
+				}
+				if seen[name] {
+					return fmt.Errorf("%q is there twice", name)
+				}
+				seen[name] = true
+			}
+			if err := read(); err != nil {
+				return err
+			}
+		}
+		if start == json.Delim('{') || start == json.Delim('[') {
+			_, err = from.Token()
+		}
+		return err
+	}
+	return read()
 }
 
 func expect(from *json.Decoder, want json.Delim) error {
@@ -74,15 +140,15 @@ type named struct {
 type graphFiles map[string]named
 
 func (all graphFiles) add(e described) error {
-	if !e.isFile() || isElsewhere(e.ID) {
+	if !e.isFile() || isElsewhere(e.id()) {
 		return nil
 	}
-	path, err := url.PathUnescape(strings.TrimPrefix(e.ID, "./"))
+	path, err := url.PathUnescape(strings.TrimPrefix(e.id(), "./"))
 	if err != nil {
-		return fmt.Errorf("@id %q: %w", e.ID, err)
+		return fmt.Errorf("@id %q: %w", e.id(), err)
 	}
-	n := named{sha256: text(e.SHA256)}
-	if n.size, err = strconv.ParseInt(text(e.ContentSize), 10, 64); err != nil || n.sha256 == "" {
+	n := named{sha256: text(e["sha256"])}
+	if n.size, err = strconv.ParseInt(text(e["contentSize"]), 10, 64); err != nil || n.sha256 == "" {
 		n.wrong = "named without its size or digest"
 	}
 	if _, twice := all[path]; twice {
@@ -92,12 +158,16 @@ func (all graphFiles) add(e described) error {
 	return nil
 }
 
-func (e described) isFile() bool {
-	var several []string
-	return text(e.Type) == "File" || json.Unmarshal(e.Type, &several) == nil && slices.Contains(several, "File")
+func (e described) isFile() bool { return slices.Contains(e.types(), "File") }
+
+func (e described) types() (several []string) {
+	if json.Unmarshal(e["@type"], &several) != nil {
+		return []string{text(e["@type"])}
+	}
+	return several
 }
 
-// text is a string, or a number as written.
+// text is a string, or a number as written: other tools write numbers for our texts.
 func text(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) == nil {

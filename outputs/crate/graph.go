@@ -20,6 +20,8 @@ const (
 	statusTerms  = "http://schema.org/"
 )
 
+var contexts = []string{crateContext, runContext}
+
 // ref refers to an entity.
 type ref struct {
 	ID string `json:"@id"`
@@ -85,6 +87,6 @@ func encode(graph []any) ([]byte, error) {
 	e := json.NewEncoder(&buffer)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	err := e.Encode(document{Context: []string{crateContext, runContext}, Graph: graph})
+	err := e.Encode(document{Context: contexts, Graph: graph})
 	return buffer.Bytes(), err
 }

@@ -211,26 +211,32 @@ func (c *Contents) Verify(ctx context.Context) (Check, error) {
 	return check, nil
 }
 
-// named reads the files in the metadata, one entity at a time: an archive of a few kilobytes may hold millions.
+// named reads the files in the metadata.
 func (c *Contents) named() (map[string]named, error) {
+	all := graphFiles{}
+	_, err := c.entities(all.add)
+	return all, err
+}
+
+// entities reads the metadata, one entity at a time: an archive of a few kilobytes may hold millions.
+func (c *Contents) entities(take func(described) error) (other rest, err error) {
 	open := c.open[MetadataFile]
 	if open == nil {
-		return nil, fmt.Errorf("it has no %s: this is no RO-Crate", MetadataFile)
+		return other, fmt.Errorf("it has no %s: this is no RO-Crate", MetadataFile)
 	}
 	file, err := open()
 	if err != nil {
-		return nil, err
+		return other, err
 	}
 	defer file.Close()
-	all := graphFiles{}
 	most := metadataBase + metadataEach*int64(len(c.open))
 	bounded := &io.LimitedReader{R: file, N: most}
-	if err := eachEntity(json.NewDecoder(bounded), all.add); bounded.N == 0 {
-		return nil, fmt.Errorf("%s: it has more than the %d bytes that are read for %d files", MetadataFile, most, len(c.open))
+	if other, err = eachEntity(json.NewDecoder(bounded), take); bounded.N == 0 {
+		return other, fmt.Errorf("%s: it has more than the %d bytes that are read for %d files", MetadataFile, most, len(c.open))
 	} else if err != nil {
-		return nil, fmt.Errorf("%s: %w", MetadataFile, err)
+		return other, fmt.Errorf("%s: %w", MetadataFile, err)
 	}
-	return all, nil
+	return other, nil
 }
 
 // compare returns how a file differs from the metadata, empty if it does not.

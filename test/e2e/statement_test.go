@@ -159,6 +159,11 @@ func TestSigned(t *testing.T) {
 	was := readFile(t, metadata)
 	writeFile(t, metadata, strings.Replace(was, `"contentSize": "2"`, `"contentSize": "3"`, 1), 0o644)
 	h.expectNotVerified(crate, key, "ro-crate-metadata.json")
+	writeFile(t, metadata, strings.Replace(was, "CompletedActionStatus", "FailedActionStatus", 1), 0o644)
+	h.expectNotVerified(crate, key, "actionStatus is not what the result says")
+	if out := h.do("crate", "verify", crate); out.code != 1 || !strings.Contains(out.stdout, "actionStatus") {
+		t.Errorf("crate verify: exit code %d\n%s%s", out.code, out.stdout, out.stderr)
+	}
 	writeFile(t, metadata, was, 0o644)
 	h.expectVerifiedHere(crate, key)
 

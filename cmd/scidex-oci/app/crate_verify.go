@@ -8,7 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
-	"github.com/scidex-ai/scidex-oci/outputs/crate"
+	"github.com/scidex-ai/scidex-oci/outputs/crate/runcrate"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
@@ -19,7 +19,8 @@ func newCrateVerify(p *command.Program) *cli.Command {
 		UsageText: "scidex-oci crate verify DIR|FILE.zip",
 		ArgsUsage: "DIR|FILE.zip",
 		Description: `Any RO-Crate can be checked whose files have contentSize and sha256. The exit code is 0 where all is right and 1 where not.
-The metadata itself is not signed: who changes it with the files is not noticed.`,
+What the metadata
+say about a run is compared with scidex-result.json, if that is there. Neither is signed: who changes both with the files is not noticed.`,
 		Action: func(c *cli.Context) error {
 			given, err := command.Args(c, 1, 1)
 			if err != nil {
@@ -31,7 +32,7 @@ The metadata itself is not signed: who changes it with the files is not noticed.
 }
 
 func runCrateVerify(ctx context.Context, p *command.Program, path string) error {
-	check, err := crate.Verify(ctx, path)
+	check, err := runcrate.Verify(ctx, path)
 	if err != nil {
 		return err
 	}

@@ -28,14 +28,22 @@ func (s Stores) outputs(ctx context.Context, key catalog.Key) (all []crate.File,
 }
 
 func (s Stores) script(ctx context.Context, script *result.Script) (*crate.File, error) {
-	if script == nil || script.SHA256 == "" {
+	f := scriptOf(script)
+	if f == nil {
 		return nil, nil // there is none, which is no error
 	}
-	size, err := s.Blobs.Size(ctx, script.SHA256)
+	var err error
+	f.Size, err = s.Blobs.Size(ctx, f.SHA256)
+	return f, err
+}
+
+// scriptOf is the script of a run without its size; nil if there is none.
+func scriptOf(script *result.Script) *crate.File {
+	if script == nil || script.SHA256 == "" {
+		return nil
+	}
 	name := script.Name[strings.LastIndexByte(script.Name, '/')+1:]
-	return &crate.File{
-		Path: []byte(name), Description: "The script as it was executed.", Size: size, SHA256: script.SHA256, MediaType: scriptType,
-	}, err
+	return &crate.File{Path: []byte(name), Description: "The script as it was executed.", SHA256: script.SHA256, MediaType: scriptType}
 }
 
 func (s Stores) logs(ctx context.Context, logs result.Logs) (all []crate.File, err error) {

@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
+	"github.com/scidex-ai/scidex-oci/outputs/crate/runcrate"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/statement"
 )
@@ -33,7 +34,7 @@ func Path(ctx context.Context, name string, keys []statement.PublicKey) (*Report
 		err = r.files(ctx, c, expected)
 	}
 	if err == nil && c.Has(crate.MetadataFile) {
-		err = r.metadata(ctx, c)
+		err = r.metadata(ctx, c, res)
 	}
 	return r.sorted(), err
 }
@@ -134,9 +135,14 @@ func (r *Report) files(ctx context.Context, c *crate.Contents, expected map[stri
 	return nil
 }
 
-// metadata compares the metadata of a crate with its files: they are made with the crate, and not signed.
-func (r *Report) metadata(ctx context.Context, c *crate.Contents) error {
+// metadata compares the metadata of a crate with its files and the signed result: they are made with the crate, and not signed.
+func (r *Report) metadata(ctx context.Context, c *crate.Contents, res []byte) error {
 	check, err := c.Verify(ctx)
+	var more []crate.Problem
+	if err == nil {
+		more, err = runcrate.Compare(c, res)
+		r.Problems = append(r.Problems, more...)
+	}
 	if err != nil {
 		r.problem(crate.MetadataFile, err.Error())
 		return ctx.Err()
