@@ -173,11 +173,23 @@ func (d *Dir) File() (*os.File, error) {
 // Root is the directory for calls with longer paths; make them with Do. It stays in the directory, and follows links in it.
 func (d *Dir) Root() (root *os.Root, err error) {
 	err = d.Do(func() error {
-		root, err = os.OpenRoot(procPath(d.fd))
+		root, err = os.OpenRoot(d.ProcPath())
 		return err
 	})
 	return root, err
 }
+
+// Handle is an entry of any kind, which is not opened (O_PATH), for Is, Remove and fstat.
+func (d *Dir) Handle(name string) (*os.File, error) {
+	f, err := d.open(name, unix.O_PATH, 0)
+	if err != nil {
+		return nil, d.fail("open", name, err)
+	}
+	return f, nil
+}
+
+// ProcPath leads to the directory while it is open, for calls that take nothing but a path; make them with Do.
+func (d *Dir) ProcPath() string { return procPath(d.fd) }
 
 // Lstat describes an entry, and does not follow it.
 func (d *Dir) Lstat(name string) (st unix.Stat_t, err error) {

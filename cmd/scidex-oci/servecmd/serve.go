@@ -87,9 +87,11 @@ func serveSocket(c *cli.Context, p *command.Program, o *serveOptions) error {
 	}
 	defer locked.Close()
 	if l == nil {
-		if l, err = listen(o.path); err != nil {
+		made, err := listen(o.path)
+		if err != nil {
 			return fmt.Errorf("serve: %w", err)
 		}
+		l = &made
 	}
 	defer l.Close()
 	s, err := newServer(c, p, o)
@@ -97,7 +99,7 @@ func serveSocket(c *cli.Context, p *command.Program, o *serveOptions) error {
 		return err
 	}
 	s.Stores.Host.Private = append(s.Stores.Host.Private, o.path)
-	return s.Close(s.socket(c.Context, l))
+	return s.Close(s.socket(c.Context, *l))
 }
 
 // server serves callers with the runs of a session.

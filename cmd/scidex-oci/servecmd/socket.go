@@ -2,6 +2,7 @@ package servecmd
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,7 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
 // maxCallers bounds the connections of a socket.
@@ -54,31 +57,102 @@ func lockRoot(root, socket string) (*os.File, error) {
 	return f, nil
 }
 
+// listener takes callers. Closed, it removes its socket, unless systemd made that.
+type listener struct {
+	*net.UnixListener
+	remove func()
+}
+
+// Close may be called again.
+func (l listener) Close() error {
+	l.remove()
+	return l.UnixListener.Close()
+}
+
 // listen makes the socket. A file that a killed engine has left is replaced.
-func listen(path string) (*net.UnixListener, error) {
-	if err := removeStale(path); err != nil {
-		return nil, fmt.Errorf("--socket %q: %w", path, err)
+func listen(path string) (listener, error) {
+	l, err := listenAt(path)
+	if err != nil {
+		err = fmt.Errorf("--socket %q: %w", path, err)
 	}
+	return l, err
+}
+
+// maxPath bounds the path of a socket, by which callers connect (unix(7)), in bytes.
+const maxPath = 107
+
+func listenAt(path string) (l listener, err error) {
+	if len(path) > maxPath {
+		return l, fmt.Errorf("the path is too long for a socket (unix(7)); give one of at most %d bytes", maxPath)
+	}
+	dir, name, err := userdir.Parent(path)
+	if err != nil {
+		return l, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, dir.Close())
+		}
+	}()
+	if err := removeStale(dir, name); err != nil {
+		return l, err
+	}
+	temporary := userdir.Temporary + rand.Text() // a short name; the socket gets its own when it listens
+	made, err := bind(dir, temporary)
+	if err != nil {
+		return l, err
+	}
+	ours, err := dir.Handle(temporary)
+	if err == nil {
+		if err = dir.Rename(temporary, dir, name, unix.RENAME_NOREPLACE); err != nil {
+			err = errors.Join(err, dir.Remove(temporary, ours), ours.Close())
+		}
+	}
+	if err != nil {
+		return l, errors.Join(err, made.Close())
+	}
+	remove := sync.OnceFunc(func() {
+		_ = dir.Remove(name, ours) // another file may have its name by now
+		ours.Close()
+		dir.Close()
+	})
+	return listener{made, remove}, nil
+}
+
+// bind makes a socket in a directory.
+func bind(dir *userdir.Dir, name string) (l *net.UnixListener, err error) {
 	defer unix.Umask(unix.Umask(0o177))
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if errors.Is(err, unix.EINVAL) {
-		return nil, fmt.Errorf("--socket %q: the path is too long for a socket (unix(7)); give one of at most 107 bytes", path)
+	err = dir.Do(func() (err error) {
+		l, err = net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir.ProcPath(), name), Net: "unix"})
+		return err
+	})
+	if l != nil {
+		l.SetUnlinkOnClose(false) // it gets another name
 	}
 	return l, err
 }
 
 // removeStale removes a socket on which nothing listens.
-func removeStale(path string) error {
-	info, err := os.Lstat(path)
+func removeStale(dir *userdir.Dir, name string) error {
+	st, err := dir.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return err
-	case info.Mode().Type() != fs.ModeSocket:
+	case st.Mode&unix.S_IFMT != unix.S_IFSOCK:
 		return errors.New("there is something that is no socket; give another path")
 	}
-	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+	old, err := dir.Handle(name)
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	var c *net.UnixConn
+	err = dir.Do(func() (err error) {
+		c, err = net.DialUnix("unix", nil, &net.UnixAddr{Name: inode.ProcPath(old), Net: "unix"})
+		return err
+	})
 	if err == nil {
 		err = listenerEnded(c)
 		c.Close()
@@ -86,7 +160,7 @@ func removeStale(path string) error {
 	if err != nil && !errors.Is(err, unix.ECONNREFUSED) {
 		return err
 	}
-	return os.Remove(path)
+	return dir.Remove(name, old)
 }
 
 // listenerEnded is nil where the process has ended that called listen(2): a supervisor which that has just cloned still has the
@@ -116,7 +190,7 @@ func listenerEnded(c *net.UnixConn) error {
 }
 
 // activated returns the socket that systemd has passed (sd_listen_fds(3)); nil: none.
-func activated(env options.Lookup) (*net.UnixListener, error) {
+func activated(env options.Lookup) (*listener, error) {
 	const first = 3
 	if env.Text("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil, nil
@@ -138,11 +212,11 @@ func activated(env options.Lookup) (*net.UnixListener, error) {
 	if !ok {
 		return nil, errors.Join(errors.New("serve: systemd has passed a socket of the network; give ListenStream a path"), l.Close())
 	}
-	return stream, nil
+	return &listener{stream, func() {}}, nil
 }
 
 // socket serves the callers of a socket until a signal drains the engine.
-func (s server) socket(ctx context.Context, l *net.UnixListener) error {
+func (s server) socket(ctx context.Context, l listener) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer s.HandleSignals(stop)()
 	defer context.AfterFunc(ctx, func() { l.Close() })()
@@ -158,7 +232,7 @@ func (s server) socket(ctx context.Context, l *net.UnixListener) error {
 }
 
 // accept takes callers until the listener is closed.
-func (s server) accept(ctx context.Context, l *net.UnixListener, callers *sync.WaitGroup) error {
+func (s server) accept(ctx context.Context, l listener, callers *sync.WaitGroup) error {
 	places := make(chan struct{}, maxCallers)
 	for {
 		c, err := l.AcceptUnix()
