@@ -34,14 +34,15 @@ func CheckTrusted(path string) error {
 		}
 		at = filepath.Join(at, s.todo[0])
 		s.owner = nil
-		switch more, err := s.step(); {
+		more, err := s.step()
+		if s.owner != nil {
+			return fmt.Errorf("%q belongs to uid %d, who could exchange what is in it: give root a directory that only root can write", at, s.owner.uid)
+		}
+		switch {
 		case errors.Is(err, fs.ErrPermission), err == nil && !more:
 			return nil // it is missing, or no directory: root makes or refuses it
 		case err != nil:
 			return &fs.PathError{Op: "open", Path: path, Err: err}
-		}
-		if s.owner != nil {
-			return fmt.Errorf("%q belongs to uid %d, who could exchange what is in it: give root a directory that only root can write", at, s.owner.uid)
 		}
 	}
 }
@@ -52,7 +53,8 @@ func (s *search) judge(path string) error {
 	if err := unix.Fstat(int(s.at.Fd()), &st); err != nil {
 		return err
 	}
-	others := st.Mode&0o002 != 0 || st.Mode&0o020 != 0 && st.Gid != 0
+	listed, err := unix.Getxattr(procPath(s.at), "system.posix_acl_access", nil) // the group's bits are then those of whom it lists (acl(5))
+	others := st.Mode&0o002 != 0 || st.Mode&0o020 != 0 && (st.Gid != 0 || err == nil && listed > 0)
 	if st.Uid == 0 && others && st.Mode&unix.S_ISVTX == 0 {
 		return fmt.Errorf("%q can be written by others (mode %04o), who could exchange what is in it: "+
 			"give root a directory that only root can write, or make it so with \"chmod go-w\"", path, st.Mode&0o7777)

@@ -274,7 +274,17 @@ func TestCheckTrusted(t *testing.T) {
 	must(t, os.Mkdir(top+"/open", 0o755), os.Chmod(top+"/open", 0o777), os.Mkdir(top+"/sticky", 0o755), os.Chmod(top+"/sticky", 0o777|os.ModeSticky),
 		os.Mkdir(top+"/sticky/own", 0o700), os.Mkdir(top+"/sticky/foreign", 0o755), os.Chown(top+"/sticky/foreign", other, other),
 		os.Symlink(top+"/sticky/own", top+"/link"), os.Symlink(top+"/sticky/own", top+"/sticky/foreign-link"), os.Lchown(top+"/sticky/foreign-link", other, other))
+	// Version 2: root all, user 54321 all, group all, mask all, others nothing (linux/posix_acl_xattr.h).
+	acl := "\x02\x00\x00\x00" + "\x01\x00\x07\x00\xff\xff\xff\xff" + "\x02\x00\x07\x00\x31\xd4\x00\x00" + "\x04\x00\x07\x00\xff\xff\xff\xff" +
+		"\x10\x00\x07\x00\xff\xff\xff\xff" + "\x20\x00\x00\x00\xff\xff\xff\xff"
+	must(t, os.Mkdir(top+"/listed", 0o700), os.WriteFile(top+"/theirs", nil, 0o600), os.Chown(top+"/theirs", other, other))
+	if err := unix.Setxattr(top+"/listed", "system.posix_acl_access", []byte(acl), 0); !errors.Is(err, unix.ENOTSUP) {
+		must(t, err)
+	} else {
+		must(t, os.Chmod(top+"/listed", 0o777))
+	}
 	for path, want := range map[string]string{
+		"theirs": "uid 54321", "listed/new": "chmod go-w",
 		"": "", "sticky/own": "", "sticky/own/new/deep": "", "sticky/new": "", "link": "", "open": "chmod go-w", "open/new": "chmod go-w",
 		"sticky/foreign": "uid 54321", "sticky/foreign/new": "uid 54321", "sticky/foreign-link": "uid 54321",
 	} {

@@ -43,7 +43,8 @@ func blobsAt(t options.Text, root string) (blobLocation, error) {
 	scheme, rest, _ := strings.Cut(t.Value, "://")
 	switch {
 	case scheme == "file" && rest != "":
-		return blobLocation{dir: options.Absolute(t.Dir, rest)}, nil
+		dir := options.Absolute(t.Dir, rest)
+		return blobLocation{dir: dir}, checkTrusted(t, dir)
 	case scheme == "s3" && rest != "":
 		d, err := drivers.Get()
 		if err != nil {

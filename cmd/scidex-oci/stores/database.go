@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -20,7 +19,7 @@ type database struct{ file, url string }
 // databaseFor is the database that the global options name.
 func databaseFor(t options.Text, root string) (database, error) {
 	if !t.Given {
-		return database{file: filepath.Join(root, "catalog.db")}, nil
+		return database{file: filepath.Join(root, "catalog.db")}, nil // is looked at with the root
 	}
 	return databaseAt(t)
 }
@@ -30,7 +29,8 @@ func databaseAt(t options.Text) (database, error) {
 	scheme, rest, _ := strings.Cut(t.Value, "://")
 	switch {
 	case scheme == "sqlite" && rest != "":
-		return database{file: options.Absolute(t.Dir, rest)}, nil
+		file := options.Absolute(t.Dir, rest)
+		return database{file: file}, checkTrusted(t, file)
 	case scheme == "postgres" || scheme == "postgresql":
 		d, err := drivers.Get()
 		if err != nil {
@@ -58,8 +58,8 @@ func (d database) openIf(ctx context.Context, allowNew func(context.Context) err
 		}
 		return remote.OpenCatalog(ctx, d.url)
 	}
-	if err := os.MkdirAll(filepath.Dir(d.file), 0o700); err != nil {
-		return nil, fmt.Errorf("%w; give another place with --root DIR", err)
+	if err := makeTrusted(filepath.Dir(d.file)); err != nil {
+		return nil, err
 	}
 	c, err := sqlite.OpenIf(ctx, d.file, allowNew)
 	if err != nil {

@@ -1,6 +1,7 @@
 package stores
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -54,7 +55,7 @@ func (s Settings) Logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// ReadSettings reads the global options. It opens nothing.
+// ReadSettings reads the global options. It makes nothing.
 func ReadSettings(g *options.Global, env options.Lookup) (Settings, error) {
 	s := Settings{Tmp: g.Tmp.Path("/tmp")}
 	var err error
@@ -62,6 +63,9 @@ func ReadSettings(g *options.Global, env options.Lookup) (Settings, error) {
 		if s.Root, err = defaultRoot(os.Geteuid(), env); err != nil {
 			return s, err
 		}
+	}
+	if err = cmp.Or(checkTrusted(g.Root, s.Root), checkTrusted(g.Tmp, s.Tmp)); err != nil {
+		return s, err
 	}
 	if s.db, err = databaseFor(g.DB, s.Root); err != nil {
 		return s, err

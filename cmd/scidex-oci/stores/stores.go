@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -38,8 +37,8 @@ func Open(ctx context.Context, s Settings, given Policy, version string, log io.
 
 func open(ctx context.Context, s Settings, given Policy, version string, log io.Writer) (*Stores, error) {
 	for _, dir := range []string{s.Root, s.Blobs.dir} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("%w; give another place with --root DIR", err)
+		if err := makeTrusted(dir); err != nil {
+			return nil, err
 		}
 	}
 	blobs, err := s.Blobs.open()
