@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
@@ -69,6 +70,9 @@ func Create(dir string, s Submission, lines []Line) (_ Spool, err error) {
 	if len(lines) == 0 {
 		return Spool{}, errNoArrays
 	}
+	if err := checkTrusted(dir); err != nil {
+		return Spool{}, err
+	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			err = fmt.Errorf("spool %q exists already; name a new directory for each submission", dir)
@@ -101,9 +105,20 @@ func Create(dir string, s Submission, lines []Line) (_ Spool, err error) {
 	return Spool{results, dir, s}, record.SyncDir(filepath.Dir(dir))
 }
 
+// checkTrusted refuses root a spool that another user could exchange: it is read, written and removed by paths, on many nodes.
+func checkTrusted(dir string) error {
+	if err := userdir.CheckTrusted(dir); err != nil {
+		return fmt.Errorf("spool %q: %w, or run this as that user", dir, err)
+	}
+	return nil
+}
+
 // Open opens the spool of a submission.
 func Open(dir string) (Spool, error) {
 	var s Submission
+	if err := checkTrusted(dir); err != nil {
+		return Spool{}, err
+	}
 	err := readFile(filepath.Join(dir, headFile), &s)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Spool{}, fmt.Errorf("%q is no spool of \"scidex-oci slurm submit\": it has no %s; name the directory of --spool", dir, headFile)
