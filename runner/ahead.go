@@ -10,7 +10,7 @@ import (
 // startAhead has the Python of a run that may wait for its turn started before, where nothing stands in the way.
 func (r *run) startAhead() {
 	p := r.task.Plan
-	if p.Inputs.Script == nil || r.task.Request.Admit == nil && r.task.Request.Template == "" {
+	if p.Inputs.Script == nil || r.task.Request.Admit == nil {
 		return
 	}
 	env, err := p.Environment()
@@ -19,13 +19,6 @@ func (r *run) startAhead() {
 	}
 	if why := preload.Obstacle(p.Analysis, p.Command, p.Inputs.Script.Inside, p.Inputs.Script.File, env); why != "" {
 		r.task.Report.Start = &result.Start{Kind: result.StartCold, Reason: why}
-		return
-	}
-	if r.likeTemplate() {
-		p.Extra.Forked = true
-		return
-	}
-	if r.task.Request.Admit == nil {
 		return
 	}
 	p.Extra.Ahead, p.Extra.Script = preload.Variables(p.Analysis.Preload), preload.Script

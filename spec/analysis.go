@@ -85,7 +85,6 @@ type Analysis struct {
 	// Preload is what a Python script has imported when its run waits for its turn: "auto" (unset means that too), "none", or
 	// modules, "numpy,pandas".
 	Preload string `json:"preload,omitempty"`
-	// Warm is "auto" (unset means that too) where a batch may fork the Python of its scripts from a process that has imported
-	// their modules, or "none".
+	// Warm is "auto" (unset means that too) or "none". It does nothing any more: it said whether starts may be forked.
 	Warm string `json:"warm,omitempty"`
 }

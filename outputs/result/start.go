@@ -2,14 +2,14 @@ package result
 
 // Start is how the analysis of a run that waited for its turn started.
 type Start struct {
-	// Kind is StartCold, StartReady or StartForked.
+	// Kind is StartCold or StartReady, and in results of earlier versions StartForked.
 	Kind string `json:"kind"`
 	// Reason says why the start was cold.
 	Reason string `json:"reason,omitempty"`
 	// Modules are the packages that were imported before, with their versions; empty where a package has none.
 	Modules map[string]string `json:"modules,omitempty"`
-	// SharedBytes is the memory that a forked analysis began with and shared with others of its template. Its own usage is
-	// counted without it.
+	// SharedBytes is in results of earlier versions: the memory that a forked analysis began with and shared with others. Its own
+	// usage is counted without it.
 	SharedBytes int64 `json:"shared_bytes,omitempty"`
 }
 
@@ -17,6 +17,6 @@ type Start struct {
 const (
 	StartCold  = "cold"  // as a run that does not wait
 	StartReady = "ready" // its modules were imported in its own container
-	// StartForked was forked from a process that had imported the modules, into its own container.
+	// StartForked is in results of earlier versions: forked from a process that had imported the modules, into its own container.
 	StartForked = "forked"
 )

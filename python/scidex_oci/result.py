@@ -230,10 +230,10 @@ class Statement:
 class Start:
     """How a script started that could have been prepared while it waited for its turn in a batch."""
 
-    kind: str = "cold"  # "ready": its modules were imported in its own container before; "forked": forked from a process with them
+    kind: str = "cold"  # "ready": its modules were imported in its own container before; "forked", of earlier versions: from a process with them
     reason: str = ""  # why it was cold
     modules: Dict[str, str] = field(default_factory=dict[str, str])  # versions by the name of the package
-    shared_bytes: int = 0  # memory that a forked analysis began with, and shared
+    shared_bytes: int = 0  # of earlier versions: memory that a forked analysis began with, and shared
 
 
 @dataclass(frozen=True)

@@ -42,9 +42,6 @@ func (e *execution) admit(ctx context.Context) (err error) {
 		err = early(ctx, e.Task, &e.report)
 		imported()
 	}
-	if e.Serve != nil && err == nil {
-		e.Serve(*e.report.Start)
-	}
 	if e.Request.Admit == nil || err != nil {
 		return err
 	}

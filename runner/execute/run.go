@@ -36,9 +36,8 @@ type Task struct {
 	Standby   *standby.Standby
 	Suspender *suspend.Suspender
 	Observer  *observe.Observer
-	Digests   *digest.Digests    // of the inputs, started with the analysis
-	Report    result.Report      // so far
-	Serve     func(result.Start) // of a template, called when it can be forked from, or is of no use; nil: this is a run
+	Digests   *digest.Digests // of the inputs, started with the analysis
+	Report    result.Report   // so far
 }
 
 // Run runs the analysis until every process of it is dead and its control group is gone, and returns how it ended. A failure

@@ -42,8 +42,6 @@ type Request struct {
 	Reuse bool
 	// Standby is what was already started for this run; nil: Run starts it. Run takes it over.
 	Standby *standby.Standby
-	// Template, where not empty, is what the template of Standby was made for: a run that is like it is forked from it.
-	Template string
 	// NoAudit leaves the analysis' connections to the kernel alone: refused ones are not recorded.
 	NoAudit bool
 	// Caller is for hints, and for what a mistyped path may have meant.

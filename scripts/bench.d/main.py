@@ -12,7 +12,6 @@ import tempfile
 from pathlib import Path
 
 import engine
-import forked
 import growth
 import harvest
 import memory
@@ -21,7 +20,7 @@ import table
 import warm
 from measure import Failed, Samples, markdown, peer_name, report, say, take
 
-LINES = {"start": start.START, "run": start.RUN, "batch": start.BATCH, "warm": warm.WARM, "forked": forked.FORKED, "engine": engine.LINE, "harvest": harvest.LINE, "memory": memory.LINE, "table": table.LINE, "growth": growth.LINE}
+LINES = {"start": start.START, "run": start.RUN, "batch": start.BATCH, "warm": warm.WARM, "engine": engine.LINE, "harvest": harvest.LINE, "memory": memory.LINE, "table": table.LINE, "growth": growth.LINE}
 VERSIONS = (("runc", "--version"), ("crun", "--version"), ("podman", "--version"), ("bwrap", "--version"), ("restic", "version"))
 
 

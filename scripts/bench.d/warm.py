@@ -32,7 +32,7 @@ def batch(bench, tool, lines, *flags):
 def gap(bench, tool, lines, *flags):
     """The median of the seconds between the scripts of a batch, which run one after the other."""
     tool = fresh(tool)
-    _, results = batch(bench, tool, lines, "--jobs", "1", "--warm", "none", *flags)
+    _, results = batch(bench, tool, lines, "--jobs", "1", *flags)
     kinds = [(result.get("start") or {}).get("kind") for result in results]
     if not flags and set(kinds) != {"ready"}:
         raise Failed(f"the starts were {kinds}: is there no room for a second run?")

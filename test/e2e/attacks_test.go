@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -13,10 +12,10 @@ import (
 )
 
 // TestAttacks runs every program of testdata/attacks: outside as the control, where each thing that it
-// tries must succeed, and inside, where none may; there in a single run, in one that was made ready ahead, and
-// in one that was forked from a template. See the README.md there.
+// tries must succeed, and inside, where none may; there in a single run, and in one that was made ready ahead.
+// See the README.md there.
 func TestAttacks(t *testing.T) {
-	sum, readySum, forkedSum := tally{}, tally{}, tally{}
+	sum, readySum := tally{}, tally{}
 	for _, name := range attackPrograms(t) {
 		t.Run(name, func(t *testing.T) {
 			p := readAttack(t, name)
@@ -28,14 +27,12 @@ func TestAttacks(t *testing.T) {
 			p.judge(t, outside, under.inside(p), sum)
 			if name != "root.py" || inSoak() { // which looks at every file of the host; TestRootfsAttacks has it in a smaller tree
 				p.judge(t, outside, under.ready(p), readySum)
-				p.judge(t, outside, under.forked(p), forkedSum)
 			}
 			under.inspect(false)
 		})
 	}
 	fmt.Println("attacks:", sum)
 	fmt.Println("attacks when made ready ahead:", readySum)
-	fmt.Println("attacks when forked from a template:", forkedSum)
 }
 
 // unknown are the errors of a kernel that lacks what was asked for.
@@ -159,29 +156,6 @@ func (a *arena) line(p attack) manifest {
 		line.and("script", project+"/lib/carry.py").and("args", append(a.program("/analysis"), a.tell(a.within)))
 	}
 	return line
-}
-
-// forked runs it in a run that was forked from a template, which is made while the first lines of a batch run. Those are scripts of
-// one file, so what else is the project is an input.
-func (a *arena) forked(p attack) verdicts {
-	a.h.t.Helper()
-	const project = "/inputs/project"
-	within := maps.Clone(a.within)
-	within["project"] = project
-	text, err := os.ReadFile("testdata/attacks/lib/forked.py")
-	if err != nil {
-		a.h.t.Fatal(err)
-	}
-	script := a.h.write("forked.py", string(text), 0o644) // beside the arena
-	flags := slices.DeleteFunc(slices.Clone(a.flags), func(flag string) bool { return strings.HasPrefix(flag, "--project=") })
-	f := a.h.feed(append(flags, "--input="+a.h.path(a.name+"/project")+":"+project)...)
-	f.untilForked(manifest{"script": script, "args": []string{"true", "-"}})
-	r := f.run(manifest{"script": script, "args": append(a.program(project), a.tell(within))})
-	f.end(0)
-	if r.kind() != "forked" {
-		a.h.t.Errorf("the start was %+v", r.Start)
-	}
-	return a.verdictsOf(p, r)
 }
 
 // verdictsOf reads what the program said in a run.

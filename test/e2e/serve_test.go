@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -456,40 +455,6 @@ func arenas(maps string) (found []string) {
 	return found
 }
 
-// TestServeForked: analyses of the caller on pipes are forked from one interpreter if they run the same script, those of a socket's callers
-// if they have the same value of the label that --warm-by names.
-func TestServeForked(t *testing.T) {
-	h := newHarness(t)
-	script := h.write("says.py", "import json\nprint('said')\n", 0o644)
-	kinds := func(s *served, label string) string {
-		var all []string
-		for range 3 {
-			r := s.result(s.call("run", map[string]any{"script": script, "labels": map[string]string{"project": label}}))
-			all = append(all, r.kind())
-		}
-		return strings.Join(all, " ")
-	}
-	const forked, alone = `^\w+ forked forked$`, `^[^f]*$`
-	check := func(how, got, want string) {
-		if !regexp.MustCompile(want).MatchString(got) {
-			t.Errorf("%s: the starts were %s, want %s", how, got, want)
-		}
-	}
-	for _, c := range []struct{ flag, want string }{{"--warm=auto", forked}, {"--warm=none", alone}} {
-		s := h.serve(c.flag)
-		check("on pipes "+c.flag, kinds(s, "one"), c.want)
-		s.close(0)
-	}
-	for flag, want := range map[string]string{"--warm-by=project": forked, "--warm=auto": alone} {
-		l := h.engine(flag)
-		s := l.caller()
-		check("on a socket "+flag, kinds(s, "one"), want)
-		check("on a socket "+flag+", for others", kinds(s, "other"), want)
-		check("without the label", kinds(s, ""), alone)
-		l.stop()
-	}
-}
-
 // note adds a part of a log, which has to follow what came before it.
 func (s *served) note(params json.RawMessage) {
 	s.t.Helper()
@@ -645,4 +610,13 @@ func TestServeSettles(t *testing.T) {
 		return s.result(s.call("show", map[string]any{"id": id})).State == "lost" && !exists(filepath.Join(h.root, "runs", id+"@1.json"))
 	})
 	s.close(0)
+}
+
+// collectUntilNothingIsLeft runs gc until the supervisors that were killed with their launcher have let go of the ingest directories.
+func (h *harness) collectUntilNothingIsLeft() {
+	h.t.Helper()
+	until(h.t, hangTimeout, "nothing is left", func() bool {
+		h.mustRun("gc")
+		return len(leftovers(h.run, h.root)) == 0
+	})
 }

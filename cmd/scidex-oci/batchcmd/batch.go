@@ -17,7 +17,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
@@ -88,7 +87,6 @@ type session struct {
 	stores    *stores.Stores
 	logs      stores.BlobOpener // of what was committed, for the report
 	pool      *standby.Pool
-	templates *runner.Templates
 	screen    *screen.Terminal
 	progress  *screen.Progress
 	suspended batch.SuspendGroup
@@ -141,7 +139,7 @@ func (b *session) run(ctx context.Context) (err error) {
 	if survey.Bad > 0 {
 		return fmt.Errorf("batch: %s of %d cannot be run, see above; nothing was started", screen.Count(survey.Bad, "line"), survey.Lines)
 	}
-	machine := capacity.ReadCapacity().Without(survey.Template)
+	machine := capacity.ReadCapacity()
 	if b.options.jobs == 0 {
 		b.options.jobs = machine.Runs(survey.Memory, survey.CPUs)
 	}
@@ -203,7 +201,6 @@ func (b *session) perform(ctx context.Context, source batch.Source) batch.Summar
 	defer command.IgnoreNextStop(signals)
 	defer command.HandleSuspend(&b.suspended)()
 	defer b.screen.ClearStatus()
-	defer b.openTemplates()()
 	all := batch.Batch{
 		Work: b.work(), Jobs: b.options.jobs, MaxFailures: b.options.maxFailures, Overlap: b.overlap(), Idle: b.idle,
 		Asked: func(id string) []int64 { return watch.AskedToStop(b.stores.Host, id) }, Draining: b.progress.Drain, Ended: b.ended,

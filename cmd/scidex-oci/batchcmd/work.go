@@ -8,7 +8,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -37,12 +36,6 @@ func (b *session) export(ctx context.Context, key catalog.Key) error {
 	return err
 }
 
-// openTemplates lets lines be forked from templates; the function it returns ends these.
-func (b *session) openTemplates() (closeAll func()) {
-	b.templates = runner.NewTemplates(b.stores.Host, request.Request{AnyRoot: b.request.AnyRoot, NoAudit: b.request.NoAudit})
-	return b.templates.Close
-}
-
 // source gives each line an id, but with --resume, which needs that of the batch before.
 func (b *session) source() batch.Source {
 	if b.options.resume {
@@ -54,7 +47,7 @@ func (b *session) source() batch.Source {
 // runs makes a run of each line, and shows its progress.
 func (b *session) runs() *batch.Runs {
 	r := &batch.Runs{
-		Host: b.stores.Host, Pool: b.pool, Templates: b.templates, Version: b.program.Build.Version,
+		Host: b.stores.Host, Pool: b.pool, Version: b.program.Build.Version,
 		AnyRoot: b.request.AnyRoot, Overwrite: b.request.Overwrite, NoAudit: b.request.NoAudit, Caller: b.lines.Caller(),
 		Away:      &batch.Away{Catalog: b.stores.Catalog, Tell: b.printAway},
 		Suspended: &b.suspended, At: b.lines.At, Started: b.started, Used: b.used,

@@ -55,7 +55,7 @@ func runMCP(c *cli.Context, p *command.Program, o *mcpOptions) error {
 	if err != nil {
 		return err
 	}
-	s, err := session.New(c, p, session.Options{Run: o.run, Jobs: o.jobs, WarmBy: o.warmBy})
+	s, err := session.New(c, p, session.Options{Run: o.run, Jobs: o.jobs})
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func groups() []group {
 			{"labels", "to find it by", "{project: brain}"},
 			{"ids", "range: user ids of its own (default where there are some); self: yours", spec.IDsRange},
 			{"preload", "auto, none or modules: what a script that waits in a batch or on a worker imports meanwhile", spec.PreloadAuto},
-			{"warm", "auto or none: whether lines of a batch that run the same script are forked from one interpreter", spec.PreloadAuto},
+			{"warm", "auto or none: does nothing any more", spec.PreloadAuto},
 			{"digest_inputs", "script, listing or full: what of the inputs the result has digests of", a.DigestInputs},
 		}},
 	}

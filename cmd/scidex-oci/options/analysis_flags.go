@@ -49,7 +49,7 @@ func (o *Analysis) Flags() []*Flag {
 		o.text("digest-inputs", "say in the result what was read, by digests that are made while the analysis runs: `script|listing|full`, of the script alone, also of single files and of what directories list (default), or of all that is in them; see docs/replay.md", func(a *spec.Analysis) *string { return &a.DigestInputs }),
 		deterministic,
 		o.text("preload", "`auto|none|MODULES`: where a Python script waits for its turn in a batch or on a worker, import what it imports first (default), nothing, or these modules, such as numpy,pandas, while it waits; see docs/warm.md", func(a *spec.Analysis) *string { return &a.Preload }),
-		o.text("warm", "`auto|none`: where lines of a batch run the same Python script, fork them from a process that has imported its modules (default), or start an interpreter for each; see docs/warm.md", func(a *spec.Analysis) *string { return &a.Warm }),
+		o.text("warm", "`auto|none`: does nothing any more, since no start is forked; --preload none turns imports ahead off", func(a *spec.Analysis) *string { return &a.Warm }),
 		o.text("keep", "keep the working directory: `never|failed|always` (default: never)", func(a *spec.Analysis) *string { return &a.Keep }),
 	)
 }

@@ -13,9 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
-	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 )
 
@@ -76,8 +74,6 @@ func runWorker(ctx context.Context, p *command.Program, q queue.Queue, st *store
 	}
 	defer pool.Close()
 	report := results.NewLines(p, screen.NewTerminal(p.Stderr, p.Env), o.json)
-	w.Warm.Templates = runner.NewTemplates(st.Host, request.Request{})
-	defer w.Warm.Templates.Close()
 	w.Host, w.Queue, w.Begin, w.Log = st.Host, q, pool.Begin, st.Host.Log
 	w.Told = func(result result.Result, _ error) {
 		report.Print(0, result, false)

@@ -26,7 +26,6 @@ type workerOptions struct {
 	totalCPUs          float64
 	class              []string
 	labels             map[string]string
-	warmBy             string
 	drain, rescueAfter time.Duration
 	lease              time.Duration
 	limits             string
@@ -43,7 +42,6 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 		options.Values(&o.class, "class", "take analyses of this class `NAME`, and not those of others; repeatable (default: default)", readClasses),
 		options.Pairs(&o.labels, "labels", "have the label `K=V`, for analyses that ask for it with --require; repeatable"),
 		options.Duration(&o.drain, "drain", "let what runs go on for `DURATION` after the first signal, 0 for not at all (default: 1m)", 0),
-		options.WarmByFlag(&o.warmBy),
 		options.Duration(&o.rescueAfter, "rescue-after", "take an analysis for stuck `DURATION` after its timeout and grace (default: 10m)", time.Second),
 		options.Parsed(&o.lease, "lease", "let others take what this worker has when it was silent for `DURATION`, from 3s to 10m; 0: not before --rescue-after (default: 45s)", readLease),
 		options.Choice(&o.limits, "limits", "`enforce|outer|best-effort`, as of run, for analyses that were submitted without it", spec.LimitsEnforce, spec.LimitsOuter, spec.LimitsBestEffort),
@@ -55,7 +53,7 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 
 // worker is a worker with these options.
 func (o *workerOptions) worker() *worker.Worker {
-	w := &worker.Worker{Capacity: capacity.ReadCapacity(), Labels: o.labels, Limits: o.limits, Warm: worker.Warm{By: o.warmBy}}
+	w := &worker.Worker{Capacity: capacity.ReadCapacity(), Labels: o.labels, Limits: o.limits}
 	if o.totalMemory > 0 {
 		w.Capacity.Memory = int64(o.totalMemory)
 	}

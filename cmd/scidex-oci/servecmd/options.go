@@ -27,9 +27,7 @@ type serveOptions struct {
 	run   *options.Run
 	jobs  int // 0: as memory and processors have room for
 	stdio bool
-	// warmBy is the label whose value those have in common that are forked from one interpreter; empty: those of one caller.
-	warmBy string
-	path   string // of the socket
+	path  string // of the socket
 }
 
 func (o *serveOptions) flags(g *options.Global) []cli.Flag {
@@ -39,6 +37,5 @@ func (o *serveOptions) flags(g *options.Global) []cli.Flag {
 		options.Bool(&o.stdio, "stdio", "read requests from standard input and write answers to standard output, until end-of-file"),
 		options.Path(&o.path, "socket", "listen on the socket `PATH`, for programs of your own uid alone, until a signal; removed at the end"),
 		options.Count(&o.jobs, "jobs", "run at most `N` analyses at once, whatever their limits (default: as many as memory and CPUs have room for by their limits together)", 1, "j"),
-		options.WarmByFlag(&o.warmBy),
 	)...)
 }

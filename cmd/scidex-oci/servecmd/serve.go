@@ -106,7 +106,7 @@ func serveSocket(c *cli.Context, p *command.Program, o *serveOptions) error {
 type server struct{ *session.Session }
 
 func newServer(c *cli.Context, p *command.Program, o *serveOptions) (server, error) {
-	s, err := session.New(c, p, session.Options{Run: o.run, Jobs: o.jobs, WarmBy: o.warmBy, OneCaller: o.stdio})
+	s, err := session.New(c, p, session.Options{Run: o.run, Jobs: o.jobs})
 	return server{s}, err
 }
 

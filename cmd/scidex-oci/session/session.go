@@ -14,7 +14,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
@@ -33,10 +32,6 @@ const readsAtOnce = 4
 type Options struct {
 	Run  *options.Run // the defaults of all requests
 	Jobs int          // at once; 0: as memory and processors have room for
-	// WarmBy is the label whose value those have in common that are forked from one interpreter; empty: those of one caller.
-	WarmBy string
-	// OneCaller says that all requests are of one caller, whose runs trust each other's modules as lines of a batch do.
-	OneCaller bool
 }
 
 // Session is one engine from the command line to its end. Close it.
@@ -49,8 +44,6 @@ type Session struct {
 
 	request   runflags.Request
 	pool      *standby.Pool
-	templates *runner.Templates // nil: none
-	warmBy    string
 	suspended batch.SuspendGroup
 	account   *turns.Account // nil: Jobs counts the runs
 	settled   func()         // ends settle
@@ -59,7 +52,7 @@ type Session struct {
 
 // New opens all that runs need.
 func New(c *cli.Context, p *command.Program, o Options) (s *Session, err error) {
-	s = &Session{Program: p, warmBy: o.WarmBy, reads: make(chan struct{}, readsAtOnce)}
+	s = &Session{Program: p, reads: make(chan struct{}, readsAtOnce)}
 	k := runflags.NewParser(p, c, o.Run)
 	if s.request, err = k.Options(); err != nil {
 		return nil, err
@@ -77,9 +70,6 @@ func New(c *cli.Context, p *command.Program, o Options) (s *Session, err error) 
 	if err := s.open(c.Context, how); err != nil {
 		s.pool.Close()
 		return nil, err
-	}
-	if o.OneCaller || o.WarmBy != "" {
-		s.templates = runner.NewTemplates(s.Stores.Host, request.Request{AnyRoot: s.request.AnyRoot, NoAudit: s.request.NoAudit})
 	}
 	return s, nil
 }
@@ -103,7 +93,6 @@ func (s *Session) open(ctx context.Context, how engine.Options) (err error) {
 // Close ends what New has started, and returns err with what failed in that.
 func (s *Session) Close(err error) error {
 	s.settled()
-	s.templates.Close()
 	s.pool.Close()
 	return errors.Join(err, s.account.Close(), s.Stores.Close())
 }
@@ -112,7 +101,7 @@ func (s *Session) Close(err error) error {
 func (s *Session) do(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, events batch.Events) batch.Outcome {
 	defer idle.Wait()
 	runs := batch.Runs{
-		Host: s.Stores.Host, Pool: s.pool, Templates: s.templates, WarmBy: s.warmBy, Version: s.Program.Build.Version,
+		Host: s.Stores.Host, Pool: s.pool, Version: s.Program.Build.Version,
 		AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit, Caller: s.Lines.Caller(),
 		Suspended: &s.suspended, At: plain, Events: events,
 		Started: func(batch.Line) {}, Used: func(batch.Line, string, event.Usage) {},

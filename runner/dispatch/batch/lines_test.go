@@ -101,32 +101,3 @@ func (s *someLines) Next() (Line, error) {
 	*s = (*s)[1:]
 	return line, nil
 }
-
-// TestLookForTemplates knows whether lines can be forked from a template, and its memory.
-func TestLookForTemplates(t *testing.T) {
-	one := spec.Analysis{Script: "/s/one.py", Memory: 3 << 30}
-	with := func(change func(*spec.Analysis)) spec.Analysis {
-		a := one
-		change(&a)
-		return a
-	}
-	for _, test := range []struct {
-		lines someLines
-		want  int64
-	}{
-		{someLines{one}, 0},
-		{someLines{one, one, {Script: "/s/two.py", Memory: 4 << 30}}, 3 << 30},
-		{someLines{one, with(func(a *spec.Analysis) { a.Args = []string{"1"} })}, 3 << 30},
-		{someLines{one, with(func(a *spec.Analysis) { a.Memory = 1 << 30 })}, 0},
-		{someLines{{Script: "/s/one.R"}, {Script: "/s/one.R"}}, 0},
-		{someLines{{Script: "/s/one.ipynb"}, {Script: "/s/one.ipynb"}}, 0},
-		{someLines{{Command: []string{"true"}}, {Command: []string{"true"}}}, 0},
-		{someLines{{Script: "/s/one.py", Warm: spec.None}, {Script: "/s/one.py", Warm: spec.None}}, 0},
-	} {
-		all := test.lines
-		s, err := Look(&all, func(Line) error { return nil }, func(_ int, err error) error { return err }, func(line Line) { t.Error(line.Err) })
-		if err != nil || s.Template != test.want {
-			t.Errorf("%+v: %+v, %v", test.lines, s, err)
-		}
-	}
-}

@@ -15,12 +15,8 @@ import (
 
 // Runs is a Work that makes a run of each line. All share one supervisor.
 type Runs struct {
-	Host *phase.Host
-	Pool *standby.Pool
-	// Templates are what lines may be forked from; nil: none.
-	Templates *runner.Templates
-	// WarmBy is the label whose value those have in common that are forked from one template; empty: all lines are.
-	WarmBy  string
+	Host    *phase.Host
+	Pool    *standby.Pool
 	Version string // of this program
 	Away    *Away
 	// AnyRoot, Overwrite and NoAudit are those of each request.Request.
@@ -123,24 +119,11 @@ func (r *Runs) observe(line Line) func(event.Event) error {
 
 // run runs a request under the shared supervisor.
 func (r *Runs) run(ctx context.Context, req request.Request) (result.Result, error) {
-	defer r.fork(ctx, &req)()
 	var err error
-	if req.Standby == nil {
-		req.Standby, err = r.Pool.Begin(req.Analysis.Limits)
-	}
-	if err != nil {
+	if req.Standby, err = r.Pool.Begin(req.Analysis.Limits); err != nil {
 		return runner.Refused(req.Analysis, err, r.Version), err
 	}
 	return runner.Run(ctx, r.Host, req)
-}
-
-// fork has a request forked from a template of its group, if there is one. done is called when the run is over.
-func (r *Runs) fork(ctx context.Context, req *request.Request) (done func()) {
-	group := req.Analysis.Labels[r.WarmBy]
-	if r.WarmBy != "" && group == "" {
-		return func() {}
-	}
-	return r.Templates.Fork(ctx, group, req)
 }
 
 // at adds the location of a line to the error that refuses it. Other errors are unchanged.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -18,14 +17,12 @@ type Survey struct {
 	Memory int64
 	CPUs   float64
 	Inputs int // most files and directories that a line shows
-	// Template is the largest memory limit of a template, in bytes; 0 where no two lines can be forked from one.
-	Template int64
 }
 
 // Look reads a source to its end and calls bad for each line that cannot be run: because of its Err, a duplicate id, or an
 // error of check; at adds the location to the last two. It keeps a digest of each line's id, 16 bytes.
 func Look(source Source, check func(Line) error, at func(number int, err error) error, bad func(Line)) (s Survey, err error) {
-	seen, kinds := map[[16]byte]int32{}, map[[16]byte]bool{}
+	seen := map[[16]byte]int32{}
 	for {
 		line, err := source.Next()
 		if errors.Is(err, io.EOF) {
@@ -46,21 +43,7 @@ func Look(source Source, check func(Line) error, at func(number int, err error) 
 		a := line.Analysis.WithDefaults()
 		s.Memory, s.CPUs = max(s.Memory, int64(a.Memory)), max(s.CPUs, a.CPUs)
 		s.Inputs = max(s.Inputs, inputs(a))
-		s.Template = max(s.Template, template(a, kinds))
 	}
-}
-
-// template is the memory limit of the template that an analysis has in common with one before; 0 where there is none.
-func template(a spec.Analysis, kinds map[[16]byte]bool) int64 {
-	kind := runner.TemplateKind(a)
-	if kind == "" {
-		return 0
-	}
-	if key := digest(kind); !kinds[key] {
-		kinds[key] = true
-		return 0
-	}
-	return int64(a.Memory)
 }
 
 // digest is half a SHA-256: a batch may have many lines.

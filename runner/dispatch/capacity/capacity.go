@@ -50,14 +50,6 @@ func (c Capacity) Within(memory int64, cpus float64) Capacity {
 	return c
 }
 
-// Without is what is left beside something that may use so much memory, in bytes.
-func (c Capacity) Without(memory int64) Capacity {
-	if c.Memory > 0 {
-		c.Memory = max(1, c.Memory-memory) // 0 would be unknown
-	}
-	return c
-}
-
 // Runs is how many runs with these limits have room in it at once, at least 1.
 func (c Capacity) Runs(memory int64, cpus float64) int {
 	most := int64(0)

@@ -39,7 +39,6 @@ type Worker struct {
 	// Limits is how those of analyses hold that do not say it (spec.Analysis.Limits).
 	Limits  string
 	Options queue.Options
-	Warm    Warm
 	// Told is called with each ended run, by several goroutines, and why its result is not in the catalog.
 	Told func(result.Result, error)
 	// Watch, where not nil, is called after each step of each attempt, by several goroutines. It must not block.
@@ -51,12 +50,6 @@ type Worker struct {
 	running  tally
 	draining <-chan struct{}
 	settling sync.Mutex
-}
-
-// Warm are the templates that analyses with the same value of the label By may be forked from; without a label none are.
-type Warm struct {
-	Templates *runner.Templates
-	By        string
 }
 
 const (
@@ -241,9 +234,7 @@ func (j *job) run(ctx context.Context) error {
 	job := j.ledger.claim.Job()
 	parent, _ := spans.Parse(job.Trace.Parent, job.Trace.State) // a bad one is none
 	req := request.Request{Analysis: a, NoAudit: job.NoAudit, Parent: parent, Stop: stop, Observe: j.observe, Admit: admit}
-	over, err := j.begin(ctx, &req)
-	defer over()
-	if err != nil {
+	if req.Standby, err = j.Begin(a.Limits); err != nil {
 		return j.refuse(ctx, runner.Refused(a, err, j.Host.Version), err)
 	}
 	result, err := runner.Run(context.WithoutCancel(ctx), &own, req) // what is half done is finished: Stop ends it
@@ -254,18 +245,6 @@ func (j *job) run(ctx context.Context) error {
 		return j.refuse(ctx, result, err)
 	}
 	return j.ended(result, err)
-}
-
-// begin begins a run, from a template where there is one for it. over is called when the run is over.
-func (j *job) begin(ctx context.Context, req *request.Request) (over func(), err error) {
-	over = func() {}
-	if group := req.Analysis.Labels[j.Warm.By]; j.Warm.By != "" && group != "" {
-		over = j.Warm.Templates.Fork(context.WithoutCancel(ctx), group, req)
-	}
-	if req.Standby == nil {
-		req.Standby, err = j.Begin(req.Analysis.Limits)
-	}
-	return over, err
 }
 
 // ended is the queue's error after a run.

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// exampleScripts are the Python scripts of examples/ with the manifests that run them. All can be forked, and no value of what they
+// exampleScripts are the Python scripts of examples/ with the manifests that run them. All can be started ready, and no value of what they
 // write differs by its nature: they have no dates, no paths of the host and no ids. The Python of python/ and docs/ calls scidex-oci,
 // and is no analysis.
 var exampleScripts = map[string]string{
@@ -24,16 +24,16 @@ var exampleScripts = map[string]string{
 	"penguins/scientific.py":         "penguins/scientific.yaml",
 }
 
-// forkedExamples is how often an example is compared.
-func forkedExamples() int {
+// readyExamples is how often an example is compared.
+func readyExamples() int {
 	if inSoak() {
 		return 20
 	}
-	return 5
+	return 2
 }
 
-// TestForkedExamples compares the examples that were forked with the same examples run cold, on the host's Python.
-func TestForkedExamples(t *testing.T) {
+// TestReadyExamples compares the examples started ready with the same examples started cold, on the host's Python.
+func TestReadyExamples(t *testing.T) {
 	h := newHarness(t)
 	for script, file := range exampleScripts {
 		if filepath.Base(script) != "scientific.py" {
@@ -52,8 +52,8 @@ func TestForkedExamples(t *testing.T) {
 	}
 }
 
-// TestForkedScientific is the same for those with NumPy, pandas and matplotlib, on the image that their manifests name.
-func TestForkedScientific(t *testing.T) {
+// TestReadyScientific is the same for those with NumPy, pandas and matplotlib, on the image that their manifests name.
+func TestReadyScientific(t *testing.T) {
 	h := newHarness(t)
 	h.recipeImage("scientific")
 	for script, file := range exampleScripts {
@@ -63,18 +63,19 @@ func TestForkedScientific(t *testing.T) {
 	}
 }
 
-// compareExample runs an example once cold, and then until it was forked as often as forkedExamples says.
+// compareExample runs an example once cold, and then ready as often as readyExamples says.
 func (h *harness) compareExample(script, file string) {
 	h.t.Helper()
 	line := h.example(script, file)
 	cold, code := h.coldExample(line)
 	f := h.feed()
 	defer f.close()
-	for n := range forkedExamples() {
-		forked := f.untilForked(line)
-		h.situationOf(forked).same(h.t, fmt.Sprintf("forked run %d of %s", n+1, script), cold)
-		if forked.ExitCode != code {
-			h.t.Errorf("%s: exit code %d, cold %d", script, forked.ExitCode, code)
+	for n := range readyExamples() {
+		r := f.run(line)
+		s := h.situationOf(r)
+		s.same(h.t, fmt.Sprintf("ready run %d of %s", n+1, script), cold)
+		if r.ExitCode != code || s.start != "ready" {
+			h.t.Errorf("%s: its start was %q, exit code %d, cold %d", script, s.start, r.ExitCode, code)
 		}
 	}
 }
@@ -95,10 +96,10 @@ func (h *harness) example(script, file string) manifest {
 	return line.and("script", filepath.Join(examples, script)).and("data", filepath.Join(examples, "data"))
 }
 
-// coldExample is what a line does that has an interpreter of its own, and its exit code.
+// coldExample is what a line does that starts cold, and its exit code.
 func (h *harness) coldExample(line manifest) (situation, int) {
 	h.t.Helper()
-	f := h.feed("--warm", "none", "--preload", "none")
+	f := h.feed("--preload", "none")
 	defer f.close()
 	r := f.run(line)
 	s := h.situationOf(r)
