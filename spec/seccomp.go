@@ -50,19 +50,6 @@ func Filter(arch string, audit bool) (*specs.LinuxSeccomp, error) {
 	return profile, nil
 }
 
-// TemplateFilter is Filter for a template and the analyses that are forked from it: it passes setns(2), about which the supervisor
-// is asked each time (runner/audit), and refuses to make or add to rules of Landlock. A template passes on the rules by which a fork restricts
-// itself (docs/adr/0051), and could open them otherwise.
-func TemplateFilter(arch string, audit bool) (*specs.LinuxSeccomp, error) {
-	profile, err := Filter(arch, audit)
-	if err != nil {
-		return nil, err
-	}
-	rules := refuse(enosys, "landlock_create_ruleset", "landlock_add_rule")
-	profile.Syscalls = append(without(profile.Syscalls, rules.Names), rules, specs.LinuxSyscall{Names: []string{"setns"}, Action: specs.ActAllow})
-	return profile, nil
-}
-
 // without removes the named system calls from all rules, and rules that become empty.
 func without(rules []specs.LinuxSyscall, names []string) []specs.LinuxSyscall {
 	var kept []specs.LinuxSyscall

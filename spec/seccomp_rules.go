@@ -86,9 +86,8 @@ func protocolRules(family uint64) []specs.LinuxSyscall {
 
 // optionRules allow socket options except those that attach a filter: BPF's compiler has one memory limit for the whole
 // machine (net.core.bpf_jit_limit), and has had holes. The levels are those of the allowed sockets, so kernel TLS is
-// excluded. All bits are compared, as for families. Options of IP from 64 on are those of packet filters, which have had holes too:
-// a process that is forked from a template (docs/adr/0038) has CAP_NET_ADMIN over its network namespace for a moment. IPv6 has
-// two.
+// excluded. All bits are compared, as for families. Options of IP from 64 on are those of packet filters, which have had holes
+// too. IPv6 has two.
 func optionRules() []specs.LinuxSyscall {
 	var rules []specs.LinuxSyscall
 	for _, level := range []uint64{ipTCP, ipUDP} {

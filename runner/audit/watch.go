@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"sync"
 	"time"
 	"unsafe"
 
@@ -36,41 +35,21 @@ var ErrLost = errors.New("the audit ended before the analysis")
 
 // Watch answers the notifications of one container.
 type Watch struct {
-	fd    *os.File
-	forks *Forks // nil: the container is no template
-	pace  pace
-	done  chan struct{}
-	lost  error // why the watch ended early
+	fd   *os.File
+	pace pace
+	done chan struct{}
+	lost error // why the watch ended early
 
-	mu       sync.Mutex // of what follows: processes forked from a template ask on another descriptor
 	ledger   ledger
 	err      error     // events may be missing
 	loopback *loopback // nil: not opened yet, or not possible
 }
 
-// Forks answers for the processes that were forked from a template, all of which ask on its descriptor.
-type Forks struct {
-	// MayJoin reports whether a process may enter namespaces now.
-	MayJoin func(call Setns) bool
-	// WatchOf is the watch of the analysis that a process belongs to; nil: none.
-	WatchOf func(pid int) *Watch
-}
-
-// Setns is a call of setns(2), which a process waits in.
-type Setns struct {
-	PID   int // of the thread
-	FD    int
-	Flags int
-}
-
 // Start answers notifications from fd until every process under its filter is dead. If it fails before, it calls lost,
 // which must kill them. fd stays open until Wait: without it the kernel would allow another listener, and one of the
 // analysis' own could permit sockets of any family (seccomp(2), EBUSY of SECCOMP_FILTER_FLAG_NEW_LISTENER).
-func Start(fd *os.File, lost func()) *Watch { return StartTemplate(fd, lost, nil) }
-
-// StartTemplate is Start for a template and all that is forked from it.
-func StartTemplate(fd *os.File, lost func(), forks *Forks) *Watch {
-	w := &Watch{fd: fd, forks: forks, done: make(chan struct{})}
+func Start(fd *os.File, lost func()) *Watch {
+	w := &Watch{fd: fd, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
 		// One thread, whose CPU time is the analysis' cost here.
@@ -88,8 +67,6 @@ func StartTemplate(fd *os.File, lost func(), forks *Forks) *Watch {
 // that the watch ended early.
 func (w *Watch) Wait() ([]Event, error) {
 	<-w.done
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	err := errors.Join(w.lost, w.err, w.fd.Close(), w.loopback.Close())
 	return w.ledger.all(time.Now()), err
 }
@@ -137,53 +114,18 @@ func (w *Watch) next() error {
 	if rest := w.pace.rest(time.Now(), processorTime()); rest > 0 {
 		_, _ = w.poll(0, rest) // or until all have ended
 	}
-	asker := w.watchOf(&n)
-	tried := asker.judge(&n, w.fd)
+	tried := w.judge(&n)
 	r := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-	if errno := w.refused(&n); errno != 0 {
-		r = response{id: n.id, errno: -int32(errno)}
+	if makesSocket(n.call) {
+		r = response{id: n.id, errno: -int32(unix.EAFNOSUPPORT)}
 	}
 	if err := ioctl(w.fd, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)); err != nil {
 		return passing("answer", err)
 	}
-	asker.note(tried)
+	if tried.kind != "" {
+		w.ledger.note(time.Now().UTC(), tried)
+	}
 	return nil
-}
-
-func (w *Watch) note(tried attempt) {
-	if tried.kind == "" {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.ledger.note(time.Now().UTC(), tried)
-}
-
-// watchOf is the watch of the run that a notification comes from.
-func (w *Watch) watchOf(n *notification) *Watch {
-	if w.forks != nil {
-		if of := w.forks.WatchOf(int(n.pid)); of != nil {
-			return of
-		}
-	}
-	return w
-}
-
-// refused is the error of a call that does not continue, or 0.
-func (w *Watch) refused(n *notification) unix.Errno {
-	switch {
-	case makesSocket(n.call):
-		return unix.EAFNOSUPPORT
-	case n.call == unix.SYS_SETNS && !w.mayJoin(n):
-		return unix.EPERM
-	}
-	return 0
-}
-
-// mayJoin passes the arguments as the kernel takes them: as ints.
-func (w *Watch) mayJoin(n *notification) bool {
-	call := Setns{PID: int(n.pid), FD: int(int32(uint32(n.args[0]))), Flags: int(int32(uint32(n.args[1])))}
-	return w.forks != nil && w.forks.MayJoin(call)
 }
 
 // makesSocket calls are notified only if the socket's family is forbidden.
@@ -198,9 +140,7 @@ func passing(what string, err error) error {
 
 // judge reads the call's arguments. The pid may have been reused while its files were read, so a notification that is no
 // longer valid is discarded (seccomp_unotify(2)).
-func (w *Watch) judge(n *notification, asked *os.File) attempt {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (w *Watch) judge(n *notification) attempt {
 	var tried attempt
 	switch {
 	case makesSocket(n.call):
@@ -210,7 +150,7 @@ func (w *Watch) judge(n *notification, asked *os.File) attempt {
 	case n.call == unix.SYS_SENDTO:
 		tried = judgeCall(w.process(n), n.args[4], n.args[5], true)
 	}
-	if ioctl(asked, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) != nil {
+	if ioctl(w.fd, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) != nil {
 		return attempt{}
 	}
 	return tried

@@ -36,8 +36,7 @@ type Config struct {
 	Filter []byte
 	// Stdin, Stdout and Stderr become descriptors 0 to 2 of the analysis.
 	Stdin, Stdout, Stderr *os.File
-	// Reach is what the analysis may reach of file systems by Landlock, where the kernel has it. A template has none: the rules of its own
-	// file systems would keep what is forked from it from those of its container.
+	// Reach is what the analysis may reach of file systems by Landlock, where the kernel has it.
 	Reach reach.Places
 	// Terminal says that Stdin is a terminal, which takes the place of Stdout and Stderr and controls the analysis.
 	Terminal bool
@@ -49,10 +48,6 @@ type Config struct {
 	// Note as descriptor 4. Nil: Start starts the command.
 	Ahead []string
 	Note  *os.File
-	// Forked says that the command is not started by Start: the analysis is forked into the container, or Begin starts it.
-	Forked bool
-	// Control is descriptor 5 of a template, on which it gets its orders; nil: the container is no template. Spec is a TemplateSpec.
-	Control *os.File
 	// Trace records the steps of the container's start and end; nil: none.
 	Trace *trace.Tracer
 }
@@ -105,12 +100,6 @@ func Create(cfg Config) (*Container, error) {
 	}
 	if cfg.Trace != nil {
 		options = append(options, "--trace")
-	}
-	if cfg.Forked {
-		options = append(options, "--forked")
-	}
-	if cfg.Control != nil {
-		options = append(options, "--template")
 	}
 	options = append(options, reachOptions(cfg.Reach)...)
 	for _, variable := range cfg.Ahead {
@@ -194,9 +183,6 @@ func newProcess(cfg Config, reports *os.File) *libcontainer.Process {
 	if cfg.Ahead != nil {
 		extra = append(extra, cfg.Note)
 	}
-	if cfg.Control != nil {
-		extra = append(extra, cfg.Control)
-	}
 	return &libcontainer.Process{
 		Init:            true,
 		Args:            p.Args,
@@ -234,8 +220,7 @@ func (c *Container) Start() error {
 	return nil
 }
 
-// Begin lets an analysis begin that Config.Ahead has started or that was forked into the container: as it is, or anew, as if there had
-// been none before.
+// Begin lets an analysis begin that Config.Ahead has started: as it is, or anew, as if it had not been started before.
 func (c *Container) Begin(anew bool) {
 	if anew {
 		c.reports.answer(answerAnew)
@@ -243,20 +228,6 @@ func (c *Container) Begin(anew bool) {
 	}
 	c.reports.answer(answerPass)
 }
-
-// Ended has init end the container of a forked analysis, which is this process's child and had the status.
-func (c *Container) Ended(status syscall.WaitStatus) error {
-	c.reports.done(status)
-	info := unix.Siginfo{Signo: int32(unix.SIGCHLD), Code: siQueue}
-	err := unix.PidfdSendSignal(int(c.pidfd.Fd()), unix.SIGCHLD, &info, 0)
-	if err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("signal container: %w", err)
-	}
-	return nil
-}
-
-// siQueue is SI_QUEUE of sigqueue(3), which no process of the container can send as from here.
-const siQueue = -1
 
 // Signal sends sig to the container's init, which forwards all but SIGKILL to every process, SIGTSTP as SIGSTOP; SIGKILL
 // ends the PID namespace. A container that has ended is no error.

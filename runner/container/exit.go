@@ -32,11 +32,8 @@ type Watch struct {
 	// owns it.
 	Audited func(notifications *os.File)
 	// Ruled receives the version of Landlock (landlock(7)) that the analysis is held by, 0 if the kernel has none, before the command
-	// starts; and for what is forked into a container with Config.Forked the rules, else nil, which it owns.
-	Ruled func(version int, rules *os.File)
-	// Waits is called when an analysis can be forked into a container with Config.Forked; may be nil. Before its init is there,
-	// the kernel lets no template join (ptrace(2), access mode checking).
-	Waits func()
+	// starts.
+	Ruled func(version int)
 	// Executed is called once the command's execve succeeded.
 	Executed func()
 	// Left is called when the analysis has ended and left processes, which are stopped until it returns and then killed;
@@ -69,11 +66,7 @@ func (c *Container) Wait(watch Watch) (Exit, error) {
 		case reportUnruled:
 			refused = fmt.Errorf("the kernel has Landlock and does not take the rules of the analysis: %w", syscall.Errno(r.value))
 		case reportRuled:
-			watch.Ruled(int(r.value), r.file)
-		case reportWaits:
-			if watch.Waits != nil {
-				watch.Waits()
-			}
+			watch.Ruled(int(r.value))
 		case reportExecuted:
 			exit.Executed = true
 			watch.Executed()

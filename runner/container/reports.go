@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,7 +24,6 @@ const (
 	reportBegun    = 9
 	reportFiltered = 10
 	reportLeft     = 11
-	reportWaits    = 12
 	reportRuled    = 13
 	reportUnruled  = 14
 )
@@ -35,7 +33,7 @@ type report struct {
 	kind  uint32
 	value int32
 	at    int64    // nanoseconds of CLOCK_MONOTONIC
-	file  *os.File // of reportAudited, and of reportRuled where the analysis may be forked; else nil
+	file  *os.File // of reportAudited; else nil
 }
 
 // reports is our end of the socket on which init receives its filter and reports.
@@ -73,11 +71,6 @@ const (
 // answer lets init, which waits for the byte, go on. It may have been killed: errors do not matter.
 func (r *reports) answer(with byte) { _, _ = r.sock.Write([]byte{with}) }
 
-// done sends the wait status of a forked analysis.
-func (r *reports) done(status syscall.WaitStatus) {
-	_, _ = r.sock.Write(binary.NativeEndian.AppendUint32(nil, uint32(status)))
-}
-
 func (r *reports) Close() error { return r.sock.Close() }
 
 // next returns io.EOF when init has ended.
@@ -100,7 +93,7 @@ func (r *reports) next() (report, error) {
 		value: int32(binary.NativeEndian.Uint32(raw[4:8])),
 		at:    int64(binary.NativeEndian.Uint64(raw[8:])),
 	}
-	if got.kind == reportAudited || got.kind == reportRuled && n2 > 0 {
+	if got.kind == reportAudited {
 		got.file, err = descriptor(rights[:n2])
 	}
 	return got, err

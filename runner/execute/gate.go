@@ -7,6 +7,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/execute/limits"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/preload"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -37,9 +38,9 @@ func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err
 
 // admit has the command started ahead where the plan says so, and waits at the gate until the request admits the analysis.
 func (e *execution) admit(ctx context.Context) (err error) {
-	if e.Plan.Extra.Early() {
+	if e.Plan.Extra.Ahead != nil {
 		imported := e.span("import modules ahead")
-		err = early(ctx, e.Task, &e.report)
+		err = e.importAhead(ctx)
 		imported()
 	}
 	if e.Request.Admit == nil || err != nil {
@@ -48,4 +49,18 @@ func (e *execution) admit(ctx context.Context) (err error) {
 	waiting, release := request.UntilStop(ctx, e.Request.Stop, 0)
 	err = e.Request.Admit(waiting)
 	return cmp.Or(release(), err)
+}
+
+// importAhead starts the command before its turn, and returns when it is ready or of no use. The report says which.
+func (e *execution) importAhead(ctx context.Context) error {
+	waiting, release := request.UntilStop(ctx, e.Request.Stop, 0)
+	unheeded := context.AfterFunc(waiting, func() { e.Space.Warn(e.Space.Supervisor.Kill()) })
+	note, err := e.Space.Supervisor.Prepare()
+	unheeded()
+	if err = cmp.Or(release(), err); err != nil {
+		return err
+	}
+	start := preload.Read(note)
+	e.report.Start = &start
+	return nil
 }

@@ -19,9 +19,6 @@ var programs embed.FS
 // machine's byte order.
 func Program(audit bool) ([]byte, error) { return read(programs, "", audit) }
 
-// Template returns the program for templates and what is forked from them (spec.TemplateFilter).
-func Template(audit bool) ([]byte, error) { return read(programs, "template-", audit) }
-
 // Proxy returns the program for the proxy of a run (spec.ProxyFilter).
 func Proxy() ([]byte, error) { return read(programs, "proxy-", false) }
 

@@ -51,8 +51,6 @@ func (p *Plan) plainJob(dir *workspace.Workdir) protocol.Job {
 		Cache:          p.Extra.Cache,
 		Ahead:          p.Extra.Ahead,
 		AheadWithin:    protocol.LongestAhead,
-		Forked:         p.Extra.Forked,
-		Template:       p.Extra.Template,
 		WorkPath:       filepath.Join(dir.Path, workspace.WorkName),
 		WorkDirs:       p.Analysis.WorkDirs(),
 		Links:          p.Links(),
@@ -160,18 +158,13 @@ func detachParent(b protocol.Bind) (*os.File, error) {
 func (m *jobMaker) specify() (err error) {
 	place := m.plan.placement(protocol.InitPath)
 	place.Unfiltered, place.Trace = true, m.trace
-	if m.plan.Extra.Early() {
+	if m.plan.Extra.Ahead != nil {
 		place.Command = preload.Direct(place.Command)
 	}
 	if m.job.Spec, err = spec.OCI(m.plan.Analysis, place); err != nil {
 		return err
 	}
 	m.job.Spec.Process.OOMScoreAdj = likelier(*m.job.Spec.Process.OOMScoreAdj)
-	if m.plan.Extra.Template {
-		m.job.Owner = 0
-		m.job.Filter, err = filter.Template(m.plan.Audit)
-		return err
-	}
 	m.job.Filter, err = filter.Program(m.plan.Audit)
 	return err
 }

@@ -59,15 +59,11 @@ type Plan struct {
 // Extra is what makes a run faster, for its protocol.Job.
 type Extra struct {
 	Cache []rootfs.File
+	// Ahead are the variables of a command that starts before its turn; nil: it starts with the analysis.
 	Ahead []string
 	// Script is where a command that starts ahead finds the script (protocol.Script.Early).
 	Script string
-	// Forked says that the analysis is forked from the template of its supervisor, and Template that this is that.
-	Forked, Template bool
 }
-
-// Early reports whether the command starts before its turn.
-func (e Extra) Early() bool { return e.Ahead != nil || e.Forked }
 
 // Close releases all that the plan has opened and locked.
 func (p *Plan) Close() error {

@@ -2,8 +2,6 @@
 script imports first, says what that was, and waits until the run may start. Then Python goes on to the script as always.
 
 Where the result might differ from that of a start without it, it ends the process: then init starts the program anew.
-
-In a template it waits for orders instead, and each order forks an analysis that goes on like this (template.py).
 """
 
 import os
@@ -146,8 +144,8 @@ def file(fd):
         return None
 
 
-def note(kind, lines, end=b"\0"):
-    text = memoryview(os.fsencode("\n".join([kind] + lines)) + end)
+def note(kind, lines):
+    text = memoryview(os.fsencode("\n".join([kind] + lines)) + b"\0")
     while text:
         text = text[os.write(NOTE, text):]
     os.close(NOTE)
@@ -157,8 +155,8 @@ def reason(error):
     return str(error) if isinstance(error, Cold) else "%s: %s" % (type(error).__name__, error)
 
 
-def preloaded(obstacle=lambda: ""):
-    """Imports, and returns the lines of the note; where anything is in the way, it ends the process. obstacle may say what is."""
+def preloaded():
+    """Imports, and returns the lines of the note; where anything is in the way, it ends the process."""
     wanted, before, pipes = os.environ.pop("SCIDEX_PRELOAD"), set(sys.modules), (file(NOTE), file(GATE))
     try:
         if sys.implementation.name != "cpython":
@@ -168,9 +166,6 @@ def preloaded(obstacle=lambda: ""):
             raise Cold("an import closed a descriptor that is not its own")
         if shadowed(before):
             raise Cold("%s is beside the script too" % shadowed(before))
-        why = obstacle()
-        if why:
-            raise Cold(why)
     except BaseException as error:
         try:
             if file(NOTE) == pipes[0]:
@@ -182,28 +177,18 @@ def preloaded(obstacle=lambda: ""):
 
 def speak():
     """Says that this is executed, and nothing of the script was. A child of an interpreter that does not execute it must not say so."""
-    if "SCIDEX_TEMPLATE" not in os.environ and (os.getppid() != 1 or os.getsid(0) != os.getpid()):
+    if os.getppid() != 1 or os.getsid(0) != os.getpid():
         os._exit(1)
     os.write(NOTE, b"hook\0")
 
 
-def template():
-    """What a template is besides (template.py); None in a run that is made ready. It does not stay among the modules."""
-    if not os.environ.pop("SCIDEX_TEMPLATE", None):
-        return None
-    import scidex_template
-    return sys.modules.pop(scidex_template.__name__)
-
-
 def begin():
-    """Returns what template does. An exception would let the site module go on to the script before its turn."""
+    """Says that the hook is executed, and hides it. An exception would let the site module go on to the script before its turn."""
     try:
         speak()
         if not hasattr(sys, "argv"):
             raise Cold("Python before 3.7 does not say in time which script it executes")
-        found = template()
         hide()
-        return found
     except BaseException as error:
         try:
             note("cold", [reason(error)])
@@ -211,16 +196,11 @@ def begin():
             os._exit(1)
 
 
-TEMPLATE = begin()
-if TEMPLATE:
-    TEMPLATE.serve(preloaded, note)
-else:
-    note("ready", preloaded())
+begin()
+note("ready", preloaded())
 if not os.read(GATE, 1):
     os._exit(1)  # init has ended, or an import has taken the byte
 os.close(GATE)
-if TEMPLATE:
-    TEMPLATE.begin()
 if "sitecustomize" not in sys.modules:
     # As if there were none. The import system forgets this module then.
     raise ImportError("no module of the root filesystem", name="sitecustomize")

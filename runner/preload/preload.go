@@ -5,8 +5,7 @@ package preload
 import (
 	"bytes"
 	"cmp"
-	"embed"
-	"fmt"
+	_ "embed"
 	"io"
 	"path"
 	"regexp"
@@ -20,23 +19,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// hook is the part of every start, templateHook that of templates, ending that of the processes that they fork.
-var (
-	//go:embed hook.py
-	hook []byte
-	//go:embed template.py
-	templateHook []byte
-	//go:embed ending.py
-	ending []byte
-)
-
-// The pattern does not name the built file, so that `go vet` works before scripts/build.
-//
-//go:embed *
-var files embed.FS
-
-// library is what a template forks by (src/fork.c).
-const library = "fork.so"
+//go:embed hook.py
+var hook []byte
 
 // dir has the hook, inside.
 const dir = "/etc/scidex-preload"
@@ -49,25 +33,6 @@ const Script = dir + "/script"
 // interpreter are there and before the script is opened.
 func File() rootfs.File {
 	return rootfs.File{Path: dir + "/sitecustomize.py", Data: hook, Mode: 0o444}
-}
-
-// TemplateFiles are what a template needs: the hook with its part for templates, and what that forks by.
-func TemplateFiles() ([]rootfs.File, error) {
-	data, err := files.ReadFile(library)
-	if err != nil {
-		return nil, fmt.Errorf("this binary was built without the library of templates; build it with scripts/build: %w", err)
-	}
-	return []rootfs.File{
-		File(),
-		{Path: dir + "/scidex_template.py", Data: templateHook, Mode: 0o444},
-		{Path: dir + "/scidex_ending.py", Data: ending, Mode: 0o444},
-		{Path: dir + "/" + library, Data: data, Mode: 0o555},
-	}, nil
-}
-
-// TemplateVariables are Variables for a template.
-func TemplateVariables(modules string) []string {
-	return append(Variables(modules), "SCIDEX_TEMPLATE=1")
 }
 
 // Variables are what the interpreter is started with besides the analysis' own environment, "NAME=VALUE", for the modules of

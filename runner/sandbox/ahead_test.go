@@ -31,7 +31,7 @@ func startAhead(t *testing.T, s *Supervisor, id, before string, within time.Dura
 	r := newRun(t, s, id, `if [ -n "$AHEAD" ]; then printf 'hook\0' >&4; `+before+`; fi; set -- /proc/[0-9]*; echo $AHEAD $# processes`, time.Hour)
 	r.job.Ahead, r.job.AheadWithin = []string{"AHEAD=ahead"}, within
 	r.create()
-	note, _, err := r.session.Prepare()
+	note, err := r.session.Prepare()
 	r.good(err)
 	r.good(r.session.Start())
 	line, _ = bufio.NewReader(r.created.Stdout).ReadString('\n') // what was killed has none
@@ -75,7 +75,7 @@ func TestPrepareUnhooked(t *testing.T) {
 		r := newRun(t, s, "unhooked-"+id, command, time.Hour)
 		r.job.Ahead, r.job.AheadWithin = []string{"AHEAD=ahead"}, 500*time.Millisecond
 		r.create()
-		_, _, err := r.session.Prepare()
+		_, err := r.session.Prepare()
 		r.good(err)
 		r.good(r.session.Start())
 		said, err := io.ReadAll(r.created.Stdout)

@@ -87,25 +87,24 @@ func PidOf(pidfd *os.File) (int, error) {
 }
 
 // Prepare starts a job's command ahead (protocol.Job), and returns what it says: see preload.Read. A container that ends
-// meanwhile says nothing; Wait returns its end. An analysis that was forked from a template comes with its pidfd, for the caller
-// to close.
-func (s *Session) Prepare() (note string, forked *os.File, err error) {
+// meanwhile says nothing; Wait returns its end.
+func (s *Session) Prepare() (note string, err error) {
 	if err := s.conn.Send(protocol.Message{Type: protocol.MsgPrepare}); err != nil {
-		return "", nil, s.lost(err)
+		return "", s.lost(err)
 	}
 	for {
 		m, err := s.receive()
 		switch {
 		case err != nil:
-			return "", nil, s.lost(err)
+			return "", s.lost(err)
 		case m.Type == protocol.MsgPrepared:
-			return m.Note, protocol.Given(append([]*os.File{nil}, m.Files...), 1), nil
+			return m.Note, nil
 		case m.Type == protocol.MsgFailed:
-			return "", nil, errors.New(m.Error)
+			return "", errors.New(m.Error)
 		case m.Type == protocol.MsgExited:
 			s.exit = m.Exit
 		case m.Type != protocol.MsgKilled:
-			return "", nil, fmt.Errorf("the supervisor said %q before the analysis", m.Type)
+			return "", fmt.Errorf("the supervisor said %q before the analysis", m.Type)
 		}
 	}
 }

@@ -276,7 +276,6 @@ type testRun struct {
 	work, ingest *os.File
 	created      *Created
 	pid          int
-	modules      string // further directories of a template's modules, each with a colon
 }
 
 func newRun(t *testing.T, s *Supervisor, id, script string, grace time.Duration) *testRun {

@@ -36,13 +36,11 @@ func run(args []string) error {
 	arch, directory := args[0], args[1]
 	files := map[string][]byte{}
 	for name, audit := range map[string]bool{"plain": false, "audited": true} {
-		for prefix, filter := range map[string]profiler{"": spec.Filter, "template-": spec.TemplateFilter} {
-			some, err := filesOf(prefix+name+"-"+arch, arch, audit, filter)
-			if err != nil {
-				return fmt.Errorf("%s%s: %w", prefix, name, err)
-			}
-			maps.Copy(files, some)
+		some, err := filesOf(name+"-"+arch, arch, audit, spec.Filter)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
+		maps.Copy(files, some)
 	}
 	some, err := filesOf("proxy-plain-"+arch, arch, false, spec.ProxyFilter)
 	if err != nil {

@@ -27,10 +27,6 @@ type Job struct {
 	Ahead []string `json:"ahead,omitempty"`
 	// AheadWithin is how long that may take to be ready.
 	AheadWithin time.Duration `json:"ahead_within,omitempty"`
-	// Forked says that the analysis is forked from the supervisor's template where it has one.
-	Forked bool `json:"forked,omitempty"`
-	// Template says that this is no run but the template of the supervisor. It has no working directory, and Ahead.
-	Template bool `json:"template,omitempty"`
 	// FixedAddresses disables address space randomisation.
 	FixedAddresses bool `json:"fixed_addresses,omitempty"`
 	// Spec is the OCI specification without the filter of system calls; the supervisor makes its binds and fills in the

@@ -19,7 +19,7 @@ const (
 	MsgJob       = "job"
 	MsgCreated   = "created" // with pidfd, standard output, standard error, and the socket of Job.Listen
 	MsgPrepare   = "prepare"
-	MsgPrepared  = "prepared" // with Note; with the pidfd of an analysis that was forked
+	MsgPrepared  = "prepared" // with Note
 	MsgStart     = "start"
 	MsgStarted   = "started"
 	MsgUsage     = "usage"

@@ -43,12 +43,3 @@ func Ready(note string) bool {
 	first, _, _ := strings.Cut(note, "\n")
 	return first == NoteReady
 }
-
-// noteCold precedes the reason in a note.
-const noteCold = "cold\n"
-
-// Cold is the note of a command that has to be started anew.
-func Cold(why error) string { return noteCold + why.Error() }
-
-// IsCold reports whether a note gives a reason why the command has to be started anew.
-func IsCold(note string) bool { return strings.HasPrefix(note, noteCold) && note != NoteLate }

@@ -3,39 +3,29 @@ package supervisor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"sync/atomic"
 
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/forks"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/rootmount"
 )
 
 // early is what an analysis has that starts before its turn.
 type early struct {
-	origin  *forks.Origin // what it is forked from; nil: its command is started
-	note    *os.File      // what a command says that is started ahead
-	script  *rootmount.Script
-	streams []*os.File    // of an analysis that may be forked
-	rules   *os.File      // of Landlock, for what is forked; nil: the kernel has none
-	waits   chan struct{} // closed when an analysis can be forked into the container
-	ready   chan bool     // whether it may go on as it is; nil before prepare
-	fork    *forks.Fork   // nil: none
+	note   *os.File // what the command says
+	script *rootmount.Script
+	ready  chan bool // whether it may go on as it is; nil before prepare
 
 	unhooked atomic.Bool // the script may have been executed before its turn
 }
 
 // newEarly is nil where the analysis starts with its turn.
 func (r *run) newEarly(note *os.File) (*early, error) {
-	switch {
-	case r.job.Forked:
-		return &early{origin: r.origin, waits: make(chan struct{})}, nil
-	case note != nil:
-		script, err := r.area.HoldScript(r.job)
-		return &early{note: note, script: script}, err
+	if note == nil {
+		return nil, nil
 	}
-	return nil, nil
+	script, err := r.area.HoldScript(r.job)
+	return &early{note: note, script: script}, err
 }
 
 // newNote makes the pipe on which a command that is started ahead says what it is ready with; nil where it is not.
@@ -62,14 +52,9 @@ func (a *analysis) prepare(ctx context.Context) error {
 
 // await answers when the command is ready or of no use.
 func (a *analysis) await() {
-	note := ""
-	if a.early.origin != nil {
-		note = a.takeFork()
-	} else {
-		note = a.readNote()
-	}
+	note := a.readNote()
 	a.early.ready <- protocol.Ready(note)
-	_ = a.launcher.reply(protocol.Message{Type: protocol.MsgPrepared, Note: note}, a.early.fork.Files()...)
+	_ = a.launcher.reply(protocol.Message{Type: protocol.MsgPrepared, Note: note})
 }
 
 // readNote reads the note of a command that was started ahead. Without a word of the hook the interpreter may be executing the script
@@ -83,48 +68,17 @@ func (a *analysis) readNote() string {
 	return note
 }
 
-// takeFork forks the analysis into the container, and returns its note.
-func (a *analysis) takeFork() (note string) {
-	defer func() { protocol.Discard(append(a.early.streams, a.early.rules)) }()
-	select {
-	case <-a.early.waits:
-	case <-a.ended:
-		return ""
-	}
-	a.early.fork, note = a.early.origin.Take(forks.Target{
-		Container: a.container, Proc: a.proc.Name(), Process: a.job.Spec.Process, Owner: a.job.Owner,
-		Streams: a.early.streams, Audit: a.audit, Rules: a.early.rules, Landlock: a.landlock,
-	})
-	return note
-}
-
 // begin lets an analysis begin that was started before its turn: as it is, or anew.
 func (e *early) begin(a *analysis) error {
 	if e == nil {
 		return nil
 	}
 	anew := e.ready == nil || !<-e.ready
-	if err := errors.Join(unproved(e.fork.Undisturbed()), e.script.Write()); err != nil {
+	if err := e.script.Write(); err != nil {
 		return errors.Join(err, a.kill())
 	}
 	a.container.Begin(anew)
 	return nil
-}
-
-// unproved is why an analysis that was forked is not run, or not recorded.
-func unproved(why error) error {
-	if why == nil {
-		return nil
-	}
-	return fmt.Errorf("what was forked from a template is not as it must be: %w; run it again with --warm none", why)
-}
-
-// taken is the fork; nil: none.
-func (e *early) taken() *forks.Fork {
-	if e == nil {
-		return nil
-	}
-	return e.fork
 }
 
 // mayHaveRun reports whether the interpreter may have executed the script before its turn.
@@ -135,6 +89,5 @@ func (e *early) close() {
 	if e != nil {
 		e.note.Close()
 		e.script.Close()
-		protocol.Discard(append(e.streams, e.rules))
 	}
 }

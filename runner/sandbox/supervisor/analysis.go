@@ -70,8 +70,7 @@ func (a *analysis) watch(ctx context.Context) {
 	waited := a.launcher.span("watch the container")
 	got, err := a.container.Wait(container.Watch{
 		Audited:  func(notifications *os.File) { a.audit = audit.Start(notifications, a.killNow) },
-		Ruled:    a.ruled,
-		Waits:    func() { close(a.early.waits) },
+		Ruled:    func(version int) { a.landlock = version },
 		Executed: func() { exit.Started = a.begin(ctx) },
 		Left: func() {
 			a.counting.Do(a.count)
@@ -90,8 +89,7 @@ func (a *analysis) watch(ctx context.Context) {
 	a.timers.Wait() // no sample follows exited
 	ended := a.launcher.span("end the audit, look at /work")
 	a.bounds(ctx, &exit)
-	err = errors.Join(err, unproved(a.early.taken().Deserted()), a.audited(&exit), a.container.Destroy())
-	cpu, peak := a.early.taken().End()
+	err = errors.Join(err, a.audited(&exit), a.container.Destroy())
 	ended()
 	if err != nil {
 		a.launcher.fail(err)
@@ -100,16 +98,8 @@ func (a *analysis) watch(ctx context.Context) {
 	exit.Ahead, exit.Unhooked = a.early != nil, a.early.mayHaveRun()
 	exit.Executed, exit.Errno, exit.Ended, exit.Status = got.Executed, got.Errno, got.Ended, got.Status
 	exit.FixedAddresses, exit.TimedOut = a.fixed, a.timedOut
-	exit.CPU, exit.MemoryPeak = max(got.CPU+cpu, a.counted()), max(got.MemoryPeak, peak)
+	exit.CPU, exit.MemoryPeak = max(got.CPU, a.counted()), got.MemoryPeak
 	_ = a.launcher.reply(protocol.Message{Type: protocol.MsgExited, Exit: &exit})
-}
-
-// ruled takes what init says of Landlock.
-func (a *analysis) ruled(version int, rules *os.File) {
-	a.landlock = version
-	if a.early != nil {
-		a.early.rules = rules
-	}
 }
 
 // begin starts what watches an analysis, which starts now.
@@ -121,7 +111,6 @@ func (a *analysis) begin(ctx context.Context) (at time.Time) {
 		a.watchdog = a.watchBounds(ctx)
 	}
 	a.launcher.tell(protocol.Message{Type: protocol.MsgStarted, At: at, Landlock: a.landlock})
-	a.early.taken().Begin(a.container)
 	a.timers.Go(a.timeout)
 	a.timers.Go(a.sample)
 	idle.Wait()

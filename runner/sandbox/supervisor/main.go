@@ -15,7 +15,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/container"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/forks"
 )
 
 // Main takes over the process if sandbox.Launch started it as a supervisor, and then does not return. Call it first in main, and
@@ -60,9 +59,6 @@ func supervise() error {
 	// Signals to a whole control group (systemctl stop) or from a terminal are the launcher's to handle. Caught, not
 	// ignored: that would be inherited.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP)
-	// A template, which has this process's id, may send the others, by which the Go runtime would end it.
-	signal.Notify(make(chan os.Signal, 1), unix.SIGABRT, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS,
-		unix.SIGTRAP)
 	if err := settle(tracer); err != nil {
 		return errors.Join(err, c.Send(protocol.Message{Type: protocol.MsgFailed, Error: err.Error()}))
 	}
@@ -70,9 +66,8 @@ func supervise() error {
 		return err
 	}
 	var many sync.Once
-	from := &forks.Origin{}
-	return newSession(c, tracer, from).serve(func(m protocol.Message) error {
+	return newSession(c, tracer).serve(func(m protocol.Message) error {
 		many.Do(func() { debug.SetGCPercent(manyRunsGC) })
-		return admit(m, from)
+		return admit(m)
 	})
 }

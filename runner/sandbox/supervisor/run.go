@@ -10,7 +10,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/container"
 	"github.com/scidex-ai/scidex-oci/runner/host/threads"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/forks"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/rootmount"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/scratch"
@@ -22,15 +21,13 @@ import (
 type run struct {
 	launcher launcher
 	tasks    *sync.WaitGroup // the session's
-	origin   *forks.Origin   // all sessions share it
 
 	job      *protocol.Job
 	work     workdir
 	hold     *os.File // kept open while anything of the run lives
 	area     rootmount.Area
 	reach    reach.Places
-	analysis *analysis       // nil until there is a container
-	template *forks.Template // in place of the analysis; nil: this is a run
+	analysis *analysis // nil until there is a container
 }
 
 // create makes a job's container, up to its first instruction.
@@ -41,9 +38,6 @@ func (r *run) create(ctx context.Context, job *protocol.Job, files []*os.File) e
 		return fmt.Errorf("job %q came with %d descriptors", job.ID, len(files))
 	}
 	r.work = workdir{job: job, dir: files[0], ingest: files[1]}
-	if job.Template {
-		return r.createTemplate(files)
-	}
 	placed := r.launcher.span("make /work ready")
 	files, err := r.work.place(ctx, files)
 	placed()
@@ -63,7 +57,7 @@ func (r *run) create(ctx context.Context, job *protocol.Job, files []*os.File) e
 	if err != nil {
 		return err
 	}
-	defer r.letGo(streams)
+	defer func() { protocol.Discard(streams.child()) }() // the container has its own
 	if err = r.contain(streams); err == nil {
 		err = r.created(walls, streams)
 	}
@@ -86,26 +80,6 @@ func (r *run) created(walls protocol.Walls, streams *streams) error {
 		files = append(files, socket)
 	}
 	return r.launcher.reply(protocol.Message{Type: protocol.MsgCreated, Walls: walls}, files...)
-}
-
-// createTemplate makes the container of a template. It has a session of its own, as a run has.
-func (r *run) createTemplate(files []*os.File) (err error) {
-	defer func() { protocol.Discard(files[2:]) }()
-	if r.area, err = rootmount.NewArea(r.job.ID); err != nil {
-		return err
-	}
-	r.template, err = newTemplate(r.launcher, r.origin, r.area, r.job, files)
-	r.tasks.Go(func() { _ = r.area.Unmount() }) // see contain
-	return err
-}
-
-// letGo closes the container's ends of the streams, unless an analysis that may be forked needs them.
-func (r *run) letGo(streams *streams) {
-	if r.job.Forked && r.analysis != nil {
-		r.analysis.early.streams = streams.child()
-		return
-	}
-	protocol.Discard(streams.child())
 }
 
 // stage mounts the root filesystem with everything in it.
@@ -132,7 +106,7 @@ func (r *run) contain(streams *streams) error {
 		FixedAddresses: r.job.FixedAddresses,
 		Reach:          r.reach,
 		Terminal:       r.job.Terminal,
-		Ahead:          r.job.Ahead, Note: noted, Forked: r.job.Forked,
+		Ahead:          r.job.Ahead, Note: noted,
 		Stdin: streams.stdin, Stdout: streams.stdout[1], Stderr: streams.stderr[1],
 		Trace: r.launcher.trace,
 	})
@@ -163,10 +137,7 @@ func (r *run) contain(streams *streams) error {
 
 // end kills every process of the run and waits for its end.
 func (r *run) end() error {
-	switch {
-	case r.template != nil:
-		return r.template.End()
-	case r.analysis == nil:
+	if r.analysis == nil {
 		return nil
 	}
 	return r.analysis.end()
@@ -182,5 +153,5 @@ func (r *run) close() error {
 		proc = r.analysis.proc
 	}
 	protocol.Discard([]*os.File{r.work.dir, r.work.disk, r.work.ingest, r.hold, proc})
-	return errors.Join(r.template.Close(), r.area.Remove())
+	return r.area.Remove()
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/forks"
 )
 
 // session serves one connection, with at most one run. All sessions are concurrent. The end of the first connection, which
@@ -22,14 +21,14 @@ type session struct {
 	tasks    sync.WaitGroup // all goroutines of the session
 }
 
-func newSession(c *protocol.Conn, tracer *trace.Tracer, from *forks.Origin) *session {
+func newSession(c *protocol.Conn, tracer *trace.Tracer) *session {
 	s := &session{launcher: launcher{conn: c, trace: tracer}}
-	s.run = &run{launcher: s.launcher, tasks: &s.tasks, origin: from}
+	s.run = &run{launcher: s.launcher, tasks: &s.tasks}
 	return s
 }
 
 // admit serves a further run, on the connection sent with m, until the launcher ends it.
-func admit(m protocol.Message, from *forks.Origin) error {
+func admit(m protocol.Message) error {
 	if len(m.Files) != 1 {
 		protocol.Discard(m.Files)
 		return fmt.Errorf("a session came with %d descriptors", len(m.Files))
@@ -40,7 +39,7 @@ func admit(m protocol.Message, from *forks.Origin) error {
 	}
 	go func() {
 		// What cannot be ended here, the kernel ends with this process, and the other runs too.
-		if err := newSession(c, nil, from).attend(); err != nil {
+		if err := newSession(c, nil).attend(); err != nil {
 			exit(err)
 		}
 	}()
@@ -116,9 +115,6 @@ func (s *session) handle(ctx context.Context, m protocol.Message) error {
 // direct starts, suspends, resumes or ends the analysis. A run without a container is already ended.
 func (s *session) direct(ctx context.Context, how string) error {
 	a := s.run.analysis
-	if s.run.template != nil {
-		return directTemplate(s.launcher, &s.tasks, s.run.template, how)
-	}
 	switch {
 	case a == nil && (how == protocol.MsgStop || how == protocol.MsgKill):
 		return nil

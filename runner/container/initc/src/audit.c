@@ -58,18 +58,9 @@ static const struct sock_filter filter[] = {
 	[ALLOW] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
-/* What a template has in place of it: the supervisor is asked about setns(2) too, or about nothing else. */
-static const struct sock_filter setns_first[] = {
-	LOAD(offsetof(struct seccomp_data, nr)),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_setns, 0, 1),
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-};
-
-enum { STEPS = sizeof filter / sizeof *filter, FIRST = sizeof setns_first / sizeof *setns_first };
-
-static int install(const struct sock_filter *steps, size_t n)
+static int install(void)
 {
-	struct sock_fprog program = { n, (struct sock_filter *)steps };
+	struct sock_fprog program = { sizeof filter / sizeof *filter, (struct sock_filter *)filter };
 	/* SPEC_ALLOW as libcontainer has it: before Linux 5.16 a filter without made its processes slow. */
 	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
 	long fd = seccomp(SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
@@ -79,9 +70,9 @@ static int install(const struct sock_filter *steps, size_t n)
 	return (int)fd;
 }
 
-static int listen_to(const struct sock_filter *steps, size_t n)
+int audit(void)
 {
-	int err, fd = install(steps, n);
+	int err, fd = install();
 
 	if (fd < 0)
 		return fd;
@@ -90,20 +81,4 @@ static int listen_to(const struct sock_filter *steps, size_t n)
 		return err;
 	/* The supervisor's is now the only one: when it is gone, the kernel answers ENOSYS. */
 	return (int)close(fd);
-}
-
-int audit(void)
-{
-	return listen_to(filter, STEPS);
-}
-
-int audit_template(int audited)
-{
-	struct sock_filter steps[FIRST + STEPS];
-	const struct sock_filter *rest = audited ? filter : filter + ALLOW;
-	size_t n = audited ? STEPS : 1;
-
-	memcpy(steps, setns_first, sizeof setns_first);
-	memcpy(steps + FIRST, rest, n * sizeof *rest);
-	return listen_to(steps, FIRST + n);
 }

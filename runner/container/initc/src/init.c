@@ -4,9 +4,8 @@
  * and has no handler for, pid_namespaces(7)), reaps whatever is orphaned, passes signals of the
  * supervisor on, and reports what became of execve(2) and of the child (report.h).
  *
- *   scidex-init [--audit] [--trace] [--ahead=NAME=VALUE]... [--forked] [--data=BYTES] [--nofile=COUNT] [--nproc=COUNT]
+ *   scidex-init [--audit] [--trace] [--ahead=NAME=VALUE]... [--data=BYTES] [--nofile=COUNT] [--nproc=COUNT]
  *               [--read=PATH]... [--write=PATH]... [--use=PATH]... -- COMMAND [ARG...]
- *   scidex-init --template [--audit] --ahead=NAME=VALUE... -- COMMAND [ARG...]
  *
  * --data, --nofile and --nproc are rlimits of the analysis (getrlimit(2)). They are set here and not by libcontainer,
  * whose own init would run under them too and needs more than an analysis may have. With --audit the
@@ -18,11 +17,6 @@
  * With --ahead it starts a Python interpreter before the analysis may begin, with these variables besides, by which it imports
  * modules and waits (runner/preload). The supervisor answers with a byte when the analysis may begin: PASS lets the
  * interpreter go on; ANEW kills it, and the command is started without the variables, as if there had been nothing before.
- *
- * With --forked the analysis is not its child but one of the supervisor's, forked from a template into this container
- * (docs/adr/0038). PASS says that it begins, and DONE with a wait status that it has ended; with ANEW the command is started.
- *
- * With --template it is no PID 1: it becomes the interpreter from which analyses are forked (template.c).
  *
  * Before all else it loads the analysis' filter of system calls, under which it is then itself (filter.c). The
  * analysis cannot report: the socket is closed in the child before execve(2), and this process is not dumpable, so that
@@ -143,7 +137,7 @@ enum { MOST_AHEAD = 3 };
 
 struct options {
 	struct bound data, nofile, nproc;
-	int audit, terminal, trace, forked, template;
+	int audit, terminal, trace;
 	char *ahead[MOST_AHEAD]; /* NULL where there are fewer */
 	struct reach reach;
 	struct rules rules; /* of reach */
@@ -204,10 +198,6 @@ static int read_options(int argc, char **argv, struct options *o)
 			o->terminal = 1;
 		} else if (!strcmp(argv[i], "--trace")) {
 			o->trace = 1;
-		} else if (!strcmp(argv[i], "--forked")) {
-			o->forked = 1;
-		} else if (!strcmp(argv[i], "--template")) {
-			o->template = 1;
 		} else if (!read_place(argv[i], &o->reach)) {
 			return 0;
 		}
@@ -311,35 +301,16 @@ static size_t count(char **list)
 	return n;
 }
 
-/* add_ahead makes env, which has room for MOST_AHEAD more, of envp and the variables of --ahead. */
-static void add_ahead(char **env, const struct options *o, char **envp)
+/* begin_ahead is begin with the variables of --ahead. */
+static long begin_ahead(int *failed, const struct options *o, int gate, char **argv, char **envp)
 {
 	size_t n = count(envp);
+	char *env[n + MOST_AHEAD + 1];
 
 	memcpy(env, envp, n * sizeof *env);
 	memcpy(env + n, o->ahead, sizeof o->ahead);
 	env[n + MOST_AHEAD] = NULL;
-}
-
-/* begin_ahead is begin with the variables of --ahead. */
-static long begin_ahead(int *failed, const struct options *o, int gate, char **argv, char **envp)
-{
-	char *env[count(envp) + MOST_AHEAD + 1];
-
-	add_ahead(env, o, envp);
 	return begin(failed, o, gate, argv, env);
-}
-
-/* template becomes the interpreter of which analyses are forked, and returns only where that fails. */
-static int template(const struct options *o, char **argv, char **envp)
-{
-	char *env[count(envp) + MOST_AHEAD + 1];
-
-	add_ahead(env, o, envp);
-	if (become_template(o->audit) < 0)
-		return 125;
-	search(argv, env, 1);
-	return 125;
 }
 
 /* reap collects every dead child and returns 1 with the status once the analysis is among them. */
@@ -374,22 +345,6 @@ static void kill_rest(void)
 		kill(-1, SIGKILL);
 	while ((pid = waitpid(-1, NULL, __WALL)) > 0 || pid == -EINTR)
 		;
-}
-
-/* The pid of an analysis that is the supervisor's child. */
-enum { SUPERVISORS = 0 };
-
-/*
- * start_forked waits for a fork, and starts the command where none could be forked into the container: what may have been forked into it is killed
- * first. It returns as begin does; SUPERVISORS where the analysis is forked.
- */
-static long start_forked(int *failed, const struct options *o, char **argv, char **envp)
-{
-	report(WAITS, 0);
-	if (heard() == PASS)
-		return SUPERVISORS;
-	kill_rest();
-	return begin(failed, o, -1, argv, envp);
 }
 
 /*
@@ -438,8 +393,6 @@ static int rule(struct options *o)
 		report(UNRULED, -err);
 		return 0;
 	}
-	if (o->forked && o->rules.fd >= 0)
-		return !report_descriptor(RULED, o->rules.version, o->rules.fd);
 	report(RULED, o->rules.version);
 	return 1;
 }
@@ -456,8 +409,6 @@ int main(int argc, char **argv, char **envp)
 		return 125;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC) < 0)
 		return 125;
-	if (o.template)
-		return template(&o, argv + command, envp);
 	if (o.ahead[0] && fcntl(NOTE_FD, F_SETFD, FD_CLOEXEC) < 0)
 		return 125;
 	if (o.trace)
@@ -478,9 +429,7 @@ int main(int argc, char **argv, char **envp)
 	}
 	if (o.reach.count && !rule(&o))
 		return 125;
-	if (o.forked)
-		analysis = start_forked(&failed, &o, argv + command, envp);
-	else if (o.ahead[0])
+	if (o.ahead[0])
 		analysis = start_ahead(&failed, &o, argv + command, envp);
 	else
 		analysis = begin(&failed, &o, -1, argv + command, envp);
@@ -491,7 +440,7 @@ int main(int argc, char **argv, char **envp)
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
 	close(STDERR_FILENO);
-	err = analysis == SUPERVISORS ? 0 : started(failed);
+	err = started(failed);
 	if (err) {
 		report(REFUSED, err);
 		return 125;
@@ -501,9 +450,6 @@ int main(int argc, char **argv, char **envp)
 	for (;;) {
 		long sig = sigwaitinfo(ALL_SIGNALS, &info);
 		if (sig == SIGCHLD && reap(analysis, &status))
-			return finish(status);
-		/* Whatever the signal says: where one is pending already, that of the supervisor is not queued. */
-		if (analysis == SUPERVISORS && done(&status))
 			return finish(status);
 		/* si_pid is 0 for a sender outside of this namespace: the supervisor alone. */
 		if (sig > 0 && sig != SIGCHLD && info.si_pid == 0 && info.si_code == SI_USER)

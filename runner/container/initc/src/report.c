@@ -42,8 +42,3 @@ int heard(void)
 		;
 	return byte;
 }
-
-int done(int *status)
-{
-	return recv(REPORT_FD, status, sizeof *status, MSG_DONTWAIT) == sizeof *status;
-}

@@ -61,8 +61,7 @@ typedef int pid_t;
 typedef long ssize_t;
 
 enum { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
-enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, SOL_SOCKET = 1, SCM_RIGHTS = 1, MSG_TRUNC = 0x20, MSG_DONTWAIT = 0x40 };
-enum { MNT_DETACH = 2 };
+enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, SOL_SOCKET = 1, SCM_RIGHTS = 1, MSG_TRUNC = 0x20 };
 
 struct msghdr { /* struct user_msghdr of the kernel */
 	void *msg_name;

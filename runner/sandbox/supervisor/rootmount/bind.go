@@ -109,9 +109,6 @@ func givenOr(files []*os.File, i int, path string) (*os.File, error) {
 // bindWork mounts the working directory, which has no mount of the run's in it.
 func bindWork(root string, job *protocol.Job, files []*os.File) error {
 	target := filepath.Join(root, job.WorkDirs[0])
-	if job.Template {
-		return bindNoWork(target)
-	}
 	var st unix.Stat_t
 	if err := unix.Fstat(int(files[0].Fd()), &st); err != nil {
 		return err
@@ -147,16 +144,6 @@ func bindAgain(root string, attached *os.File, paths []string) error {
 		}
 	}
 	return nil
-}
-
-// bindNoWork mounts an empty directory of a template, which is no run.
-func bindNoWork(target string) error {
-	mount, err := mountfd.New("tmpfs", mountfd.ReadOnly, []string{"size=4k", "mode=0700"})
-	if err != nil {
-		return err
-	}
-	defer mount.Close()
-	return mountfd.Attach(mount, target)
 }
 
 var errSwapped = errors.New("it is no longer the file that was checked at the start")
