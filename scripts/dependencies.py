@@ -3,7 +3,7 @@
 
 Bytes are those of a module's functions and data in the linked program, start is what its packages take to initialise,
 the median of some starts. Both are of this machine. A module that is new gets a row without a reason, which
-test/layout refuses until somebody writes one.
+test/docs refuses until somebody writes one.
 """
 
 import json

@@ -1,4 +1,5 @@
-package layout
+// Package docs holds documents that are not executed against what they describe.
+package docs
 
 import (
 	"os"
