@@ -10,7 +10,6 @@ RUNS = "1,000 runs of a sweep"
 LOOP = "for each id: outputs cat"
 FIGURES = (
     Figure(RUNS + " in one table, CSV", "table: csv", goal=Goal("at most", 2)),
-    Figure("the same, Parquet", "table: parquet", goal=Goal("at most", 2)),
     Figure(RUNS + " in one table, CSV", "table: csv", RUNS + ": " + LOOP, goal=Goal("at most", 0.1)),
 )
 SCRIPT = """printf '{"loss": 0.%d, "accuracy": 1e-%d, "note": "seed %d", "history": [1, 2, 3]}' "$2" "$2" "$2" >metrics.json\n"""
@@ -41,7 +40,7 @@ def measure(bench, samples):
             raise Failed(f"{out} has not {count} lines")
         return taken.seconds
 
-    ways = {"table: csv": lambda: joined("csv"), "table: parquet": lambda: joined("parquet"), RUNS + ": " + LOOP: looped}
+    ways = {"table: csv": lambda: joined("csv"), RUNS + ": " + LOOP: looped}
     samples.turns(bench.rounds(5), ways)
 
 

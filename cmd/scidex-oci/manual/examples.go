@@ -86,7 +86,7 @@ func Examples() map[string][]Example {
 		},
 		"table": {
 			{"scidex-oci table --label sweep=s1 metrics.json", "prints the metrics of all complete runs of a sweep with their parameters, as CSV"},
-			{"scidex-oci table --label sweep=s1 -o sweep.parquet history.csv", "joins a table of each run, for pandas.read_parquet"},
+			{"scidex-oci table --label sweep=s1 -o sweep.jsonl history.csv", "joins a table of each run, for pandas.read_json"},
 		},
 		"report": {
 			{"scidex-oci report @last -o report.html", "writes a page about the newest run"},

@@ -15,14 +15,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/table"
-	"github.com/scidex-ai/scidex-oci/outputs/table/parquet"
 )
 
 // The formats of a table.
 const (
-	formatCSV     = "csv"
-	formatJSON    = "json"
-	formatParquet = "parquet"
+	formatCSV  = "csv"
+	formatJSON = "json"
 )
 
 // tableOptions are the options of table.
@@ -37,7 +35,7 @@ func (o *tableOptions) flags() []cli.Flag {
 	flags := o.filter.Flags("at most `N` runs, those created last; 0 for all (default: 0)", 0)
 	options.Describe(flags, "state", "in this `STATE`; repeatable (default: complete)")
 	return options.List(append(flags,
-		options.Choice(&o.format, "format", "`FORMAT`: csv, json (one object a line) or parquet (default: by the extension of FILE, else csv)", formatCSV, formatJSON, formatParquet),
+		options.Choice(&o.format, "format", "`FORMAT`: csv, or json, one object a line (default: by the extension of FILE, else csv)", formatCSV, formatJSON),
 		options.Given(&o.output, "output", "write to `FILE` (default: standard output)", "o", "out"),
 		options.Bool(&o.overwrite, "overwrite", "replace FILE where it exists"),
 		options.Bool(&o.exact, "exact", "write each text of CSV as it is, also one that a spreadsheet would execute"),
@@ -63,15 +61,15 @@ func (o *tableOptions) target(p *command.Program) (target, error) {
 	if o.format == "" {
 		o.format = formatOf(o.output.Value)
 	}
+	if ext := filepath.Ext(o.output.Value); ext == ".parquet" || ext == ".pq" {
+		return target{}, command.Usagef("table: Parquet is not written; write -o FILE.jsonl, and let pandas make Parquet of it (docs/sweeps.md)")
+	}
 	if o.output.Value != "" && o.output.Value != "-" {
 		file, err := userfile.Create(o.output.Path(""), o.overwrite, 0o666)
 		if err != nil {
 			return target{}, err
 		}
 		return target{file.Put}, nil
-	}
-	if o.format == formatParquet && screen.IsTerminal(p.Stdout.File) {
-		return target{}, command.Usagef("table: Parquet is not for a terminal; give -o FILE")
 	}
 	return target{func(write func(io.Writer) error) error {
 		if !screen.IsTerminal(p.Stdout.File) {
@@ -89,8 +87,6 @@ func formatOf(name string) string {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json", ".jsonl", ".ndjson":
 		return formatJSON
-	case ".parquet", ".pq":
-		return formatParquet
 	}
 	return formatCSV
 }
@@ -100,8 +96,6 @@ func (o *tableOptions) writer(w io.Writer, l table.Layout) (table.Writer, error)
 	switch o.format {
 	case formatJSON:
 		return table.NewJSON(w, l)
-	case formatParquet:
-		return parquet.New(w, l), nil
 	case formatCSV:
 		return table.NewCSV(w, l, o.exact)
 	}

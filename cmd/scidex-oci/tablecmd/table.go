@@ -22,7 +22,7 @@ func New(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "table",
 		Usage:     "join one output of many runs into one table with their labels",
-		UsageText: "scidex-oci table [--label K=V]... [--state S]... [--format csv|json|parquet] [-o FILE] PATH",
+		UsageText: "scidex-oci table [--label K=V]... [--state S]... [--format csv|json] [-o FILE] PATH",
 		ArgsUsage: "PATH",
 		Description: `PATH is the output: a table (CSV or TSV, with a header), or JSON: one object, an array of objects, or one object a line. Its
 extension says which, else its first bytes. Of each id only the last attempt is taken, and only if it is complete, unless
@@ -31,7 +31,8 @@ extension says which, else its first bytes. Of each id only the last attempt is 
 The columns are id, attempt, state, the labels by name, then those of the outputs, in the order in which they were first
 seen. A label with the name of another column becomes label.NAME; a column of an output that is named id, attempt or state
 becomes output.NAME. A column has the narrowest type that holds all of its cells: integers and numbers of 64 bits, true and
-false, else text. Objects and arrays inside of JSON become text. --format json writes one object a line.
+false, else text. Objects and arrays inside of JSON become text. --format json writes one object a line, of which
+pandas makes Parquet (docs/sweeps.md).
 
 Outputs are written by analyses that were not reviewed. In CSV a text that a spreadsheet would take for a formula gets an
 apostrophe in front; --exact leaves it out. An output is refused that has more than ` + fmt.Sprint(table.MaxColumns) + ` columns, a cell of more than 256 KiB, a
