@@ -8,7 +8,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/execute/meter"
 	"github.com/scidex-ai/scidex-oci/runner/execute/streams"
-	"github.com/scidex-ai/scidex-oci/runner/host/idle"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -71,7 +70,6 @@ func (e *execution) start(ctx context.Context, at time.Time) {
 	e.meter.Start(at)
 	e.Digests.Start(ctx)
 	e.Space.Warn(e.Observer.Started(e.started, e.report.Report))
-	idle.Wait()
 }
 
 // suspended informs the user before the launcher itself stops.

@@ -17,7 +17,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
-	"github.com/scidex-ai/scidex-oci/runner/host/idle"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -85,7 +84,6 @@ func (s *Session) open(ctx context.Context, how engine.Options) (err error) {
 	how.Asked = func(id string) []int64 { return watch.AskedToStop(s.Stores.Host, id) }
 	how.Version = s.Program.Build.Version
 	s.Engine = engine.New(ctx, how)
-	idle.Wait()
 	s.settled = s.settleUntil(ctx)
 	return nil
 }
@@ -99,7 +97,6 @@ func (s *Session) Close(err error) error {
 
 // do runs an analysis as a line of a batch.
 func (s *Session) do(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, events batch.Events) batch.Outcome {
-	defer idle.Wait()
 	runs := batch.Runs{
 		Host: s.Stores.Host, Pool: s.pool, Version: s.Program.Build.Version,
 		AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit, Caller: s.Lines.Caller(),

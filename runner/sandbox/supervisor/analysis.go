@@ -10,7 +10,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/audit"
 	"github.com/scidex-ai/scidex-oci/runner/container"
-	"github.com/scidex-ai/scidex-oci/runner/host/idle"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
@@ -113,7 +112,6 @@ func (a *analysis) begin(ctx context.Context) (at time.Time) {
 	a.launcher.tell(protocol.Message{Type: protocol.MsgStarted, At: at, Landlock: a.landlock})
 	a.timers.Go(a.timeout)
 	a.timers.Go(a.sample)
-	idle.Wait()
 	return at
 }
 
