@@ -47,8 +47,8 @@ func (h host) condition(name string) (bool, error) {
 var theHost host
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == underListener {
-		fail(startUnderListener(os.Args[2:]))
+	if len(os.Args) > 2 && waitingCalls[os.Args[1]] != nil {
+		fail(startUnderListener(waitingCalls[os.Args[1]], os.Args[2:]))
 	}
 	if len(os.Args) > 4 && os.Args[1] == underRefusal {
 		fail(startUnderRefusal(os.Args[2], os.Args[3], os.Args[4:]))

@@ -2,5 +2,5 @@
 
 package e2e
 
-// oldFileCalls are those without a directory: newer architectures do not have them.
-var oldFileCalls map[uintptr]fileCall
+// oldFileCalls and oldPathCalls are those without a directory: newer architectures do not have them.
+var oldFileCalls, oldPathCalls map[uintptr]fileCall

@@ -17,6 +17,8 @@ type fileCall struct {
 	path   int  // the path
 	writes bool // a full disk may refuse it
 	flags  int  // of open(2), which writes where it creates
+
+	offset uintptr // of the path in what the argument points to, in bytes
 }
 
 // onFile takes a descriptor as its first argument.
@@ -100,10 +102,7 @@ var fileCalls = func() map[uintptr]fileCall {
 // file returns the path that a waiting call works on, as the process sees it.
 func (c fileCall) file(n notification) string {
 	proc := filepath.Join("/proc", strconv.Itoa(int(n.Pid)))
-	path := ""
-	if c.path >= 0 && n.Args[c.path] != 0 { // utimensat(2) may have none
-		path = readString(int(n.Pid), uintptr(n.Args[c.path]))
-	}
+	path := c.text(n)
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
@@ -119,6 +118,14 @@ func (c fileCall) file(n notification) string {
 		return dir
 	}
 	return filepath.Join(dir, path)
+}
+
+// text returns the path that a waiting call has as an argument.
+func (c fileCall) text(n notification) string {
+	if c.path < 0 || n.Args[c.path] == 0 { // utimensat(2) may have none
+		return ""
+	}
+	return readString(int(n.Pid), uintptr(n.Args[c.path])+c.offset)
 }
 
 // readString reads a string of C out of a process.

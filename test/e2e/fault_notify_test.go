@@ -15,8 +15,15 @@ import (
 )
 
 // underListener is the first argument of this binary where it is to start a command whose file-system calls wait for
-// the answer of a test (seccomp_unotify(2)): the command itself is not changed in any way.
-const underListener = "e2e-under-listener"
+// the answer of a test (seccomp_unotify(2)): the command itself is not changed in any way. Under underSwaps all calls wait
+// that look a path up.
+const (
+	underListener = "e2e-under-listener"
+	underSwaps    = "e2e-under-swaps"
+)
+
+// waitingCalls are the calls that wait, by the first argument of this binary.
+var waitingCalls = map[string]map[uintptr]fileCall{underListener: fileCalls, underSwaps: pathCalls}
 
 // notification is struct seccomp_notif: a thread that waits in a system call.
 type notification struct {
@@ -38,14 +45,14 @@ type answer struct {
 
 // startUnderListener replaces this process by the command. The filter is that of one thread, which execve(2) makes
 // the only one.
-func startUnderListener(command []string) error {
+func startUnderListener(calls map[uintptr]fileCall, command []string) error {
 	runtime.LockOSThread()
 	if os.Geteuid() != 0 { // without CAP_SYS_ADMIN a filter needs it
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return err
 		}
 	}
-	program := listenerFilter()
+	program := listenerFilter(calls)
 	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	listener, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
 		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, uintptr(unsafe.Pointer(&filter)))
@@ -61,10 +68,10 @@ func startUnderListener(command []string) error {
 }
 
 // listenerFilter notifies of the calls of the table and lets all others pass.
-func listenerFilter() []unix.SockFilter {
+func listenerFilter(calls map[uintptr]fileCall) []unix.SockFilter {
 	const numberOffset = 0 // of struct seccomp_data
 	program := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: numberOffset}}
-	for number := range fileCalls {
+	for number := range calls {
 		program = append(program,
 			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: uint32(number), Jt: 0, Jf: 1},
 			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF})
@@ -73,7 +80,7 @@ func listenerFilter() []unix.SockFilter {
 }
 
 // listen starts the command and answers the notifications of all its processes until the last of them has ended.
-func (h *harness) listen(cmd *exec.Cmd, judge func(notification) *answer) outcome {
+func (h *harness) listen(under string, cmd *exec.Cmd, judge func(notification) *answer) outcome {
 	h.t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -84,7 +91,7 @@ func (h *harness) listen(cmd *exec.Cmd, judge func(notification) *answer) outcom
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	cmd.Args = append([]string{self, underListener, cmd.Path}, cmd.Args[1:]...)
+	cmd.Args = append([]string{self, under, cmd.Path}, cmd.Args[1:]...)
 	cmd.Path, cmd.ExtraFiles = self, []*os.File{theirs}
 	served := make(chan error, 1)
 	go func() { served <- serve(ours, judge) }()

@@ -88,7 +88,7 @@ type observed struct {
 func (h *harness) disturb(f fault, id string, args ...string) *observed {
 	h.t.Helper()
 	o := &observed{fault: f, id: id, root: h.root, roles: map[int]string{}}
-	o.out = h.listen(h.command(theHost.bin, args...), o.judge)
+	o.out = h.listen(underListener, h.command(theHost.bin, args...), o.judge)
 	o.awaitEnd(h)
 	return o
 }

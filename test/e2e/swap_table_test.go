@@ -1,0 +1,124 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// hostSwaps is about how many swaps of each command a short test tries; scripts/soak tries all.
+const hostSwaps = 6
+
+// hostCommand is a command of root on files of a user. $ID is the id of a new run, $MADE that of one that has ended,
+// $DIR the user's directory, and $HERE one of root's that no user changes.
+type hostCommand struct {
+	name    string
+	both    []string // what is in the user's directory, and by the same names in root's
+	roots   []string // what is in root's only
+	program string   // scidex-oci if it is empty
+	args    []string
+	env     []string
+	code    int  // with which it ends undisturbed
+	serves  bool // until a signal
+}
+
+// writes is an analysis with outputs.
+const writes = "echo result >a; mkdir d; echo b >d/b"
+
+// exported are the names that an export of it has, in root's directory.
+var exported = []string{"in/out/a=old", "in/out/d/b=old", "in/out/scidex-result.json={}", "in/out/$ID/a=old", "in/out/$ID/d/b=old", "in/out/$ID/scidex-result.json={}"}
+
+func hostCommands() []hostCommand {
+	words := func(line string) []string { return strings.Fields(line) }
+	script := func(line, script string) []string { return append(words(line), "--", "sh", "-c", script) }
+	docker := func(flags, script string) []string {
+		return append(words("run --name=$ID --volume=$DIR/out:/job --workdir=/job "+flags+" "+tool), "sh", "-c", script)
+	}
+	config := []string{"SCIDEX_OCI_CONFIG=$HERE/config.yaml"}
+	lines := "in/lines.jsonl={\"id\":\"$ID\",\"command\":[\"sh\",\"-c\",\"" + writes + "\"]}\n"
+	old := []string{"in/out/a=mine", "in/out/d/b=mine", "in/out/scidex-result.json=mine"}
+	return []hostCommand{
+		{name: "run --export new", both: []string{"in/"}, roots: exported, args: script("run --id $ID --export $DIR/out", writes)},
+		{name: "run --export empty", both: []string{"in/out/"}, roots: exported, args: script("run --id $ID --export $DIR/out", writes)},
+		{name: "run --export --overwrite", both: old, args: script("run --id $ID --export $DIR/out --overwrite", writes)},
+		{name: "run --trace", both: []string{"in/"}, roots: []string{"in/trace=old"}, args: words("run --id $ID --trace $DIR/trace -- true")},
+		{name: "run --trace replaced", both: []string{"in/trace=old"}, args: words("run --id $ID --trace $DIR/trace -- true")},
+		{name: "run --events", both: []string{"in/"}, roots: []string{"in/events=old"}, args: words("run --id $ID --events $DIR/events -- true")},
+		{name: "run --events appended", both: []string{"in/events="}, args: words("run --id $ID --events $DIR/events -- true")},
+		{name: "run --stage", both: []string{"in/stage/a=a", "in/stage/below/b=b"}, args: script("run --id $ID --stage $DIR/stage", "cat a below/b; ls -R")},
+		{name: "run --input", both: []string{"in/a=a", "in/data/b=b"}, args: script("run --id $ID --input $DIR/a --data $DIR/data", "cat /inputs/a; ls -R /data; cat /data/*")},
+		{name: "run --script", both: []string{"in/s.sh=echo done"}, args: words("run --id $ID --script $DIR/s.sh")},
+		{name: "batch --export", both: []string{lines}, roots: exported, args: words("batch --jobs 1 --export $DIR/out $DIR/lines.jsonl")},
+		{
+			name: "batch --export after one that was killed", both: []string{lines, "in/out/.scidex-export-$ID/a=mine", "in/out/.scidex-export-$ID/d/b=mine"},
+			roots: exported, args: words("batch --jobs 1 --export $DIR/out $DIR/lines.jsonl"),
+		},
+		{name: "batch --junit", both: []string{lines}, roots: []string{"in/junit.xml=old"}, args: words("batch --jobs 1 --junit $DIR/junit.xml $DIR/lines.jsonl")},
+		{name: "batch --junit replaced", both: []string{lines, "in/junit.xml=old"}, args: words("batch --jobs 1 --junit $DIR/junit.xml $DIR/lines.jsonl")},
+		{name: "outputs export", both: []string{"in/"}, roots: exported, args: words("outputs export $MADE $DIR/out")},
+		{name: "outputs export --overwrite", both: old, args: words("outputs export $MADE $DIR/out --overwrite")},
+		{name: "outputs export of many", both: []string{"in/"}, roots: []string{"in/out/$MADE/a=old", "in/out/$MADE/d/b=old"}, args: words("outputs export --label row=made $DIR/out")},
+		{name: "crate -o directory", both: []string{"in/"}, roots: []string{"in/crate/a=old", "in/crate/ro-crate-metadata.json=old"}, args: words("crate $MADE -o $DIR/crate")},
+		{name: "crate -o empty directory", both: []string{"in/crate/"}, roots: []string{"in/crate/a=old"}, args: words("crate $MADE -o $DIR/crate")},
+		{name: "crate -o zip", both: []string{"in/"}, roots: []string{"in/crate.zip=old"}, args: words("crate $MADE -o $DIR/crate.zip")},
+		{name: "report -o", both: []string{"in/"}, roots: []string{"in/report.html=old"}, args: words("report $MADE -o $DIR/report.html")},
+		{name: "report -o --overwrite", both: []string{"in/report.html=old"}, args: words("report $MADE -o $DIR/report.html --overwrite")},
+		{name: "table -o", both: []string{"in/"}, roots: []string{"in/table.csv=old"}, args: words("table --label row=made -o $DIR/table.csv table.csv")},
+		{name: "table -o --overwrite", both: []string{"in/table.csv=old"}, args: words("table --label row=made -o $DIR/table.csv --overwrite table.csv")},
+		{name: "stats --plot", both: []string{"in/"}, roots: []string{"in/plot.svg=old"}, args: words("stats --by row --plot $DIR/plot.svg")},
+		{name: "spec --bundle", both: []string{"in/"}, roots: []string{"in/bundle/config.json=old"}, args: words("spec --bundle $DIR/bundle --id $ID -- true")},
+		{name: "spec --bundle empty", both: []string{"in/bundle/"}, roots: []string{"in/bundle/config.json=old"}, args: words("spec --bundle $DIR/bundle --id $ID -- true")},
+		{name: "new", both: []string{"in/s.sh=echo done"}, roots: []string{"in/analysis.yaml=old"}, args: words("new $DIR/s.sh --out $DIR/analysis.yaml")},
+		{name: "new --overwrite", both: []string{"in/s.sh=echo done", "in/analysis.yaml=old"}, args: words("new $DIR/s.sh --out $DIR/analysis.yaml --overwrite")},
+		{name: "config set", both: []string{"in/config/config.yaml=memory: 1GiB\n"}, args: words("--config $DIR/config/config.yaml config set memory 2GiB")},
+		{name: "config set new", both: []string{"in/"}, roots: []string{"in/config/config.yaml=memory: 1GiB\n"}, args: words("--config $DIR/config/config.yaml config set memory 2GiB")},
+		{name: "key new", both: []string{"in/"}, roots: []string{"in/sign.key=old", "in/sign.key.pub=old"}, args: words("key new $DIR/sign.key")},
+		{name: "docs", both: []string{"in/"}, roots: []string{"in/docs/scidex-oci.1=old", "in/docs/scidex-oci-run.1=old"}, args: words("docs --dir $DIR/docs")},
+		{name: "serve --socket", both: []string{"in/"}, roots: []string{"in/socket=old"}, args: words("serve --socket $DIR/socket"), serves: true},
+		{
+			name: "slurm submit", both: []string{lines}, roots: []string{"in/spool/job.sh=old"}, env: []string{"PATH=$HERE:" + os.Getenv("PATH")},
+			args: words("slurm submit --spool $DIR/spool $DIR/lines.jsonl"),
+		},
+		{name: "install", both: []string{"in/"}, roots: []string{"in/prefix/bin/scidex-oci=old", "in/prefix/share/scidex-oci/installed=old"}, program: filepath.Join(filepath.Dir(filepath.Dir(theHost.bin)), "scripts/install"), args: words("--prefix $DIR/prefix")},
+		{name: "docker run", both: []string{"in/out/same=same", "in/out/changed=before", "in/out/gone=x"}, roots: []string{"in/out/new=old"}, program: "scidex-oci-docker", env: config, args: docker("", "chmod 666 same; echo after >changed; rm gone; echo new >new")},
+		{name: "docker run --cidfile", both: []string{"in/out/"}, roots: []string{"in/cid=old"}, program: "scidex-oci-docker", env: config, args: docker("--cidfile=$DIR/cid", "true")},
+		{name: "docker run --cidfile of a run that is refused", both: []string{"in/out/"}, roots: []string{"in/cid=old"}, program: "scidex-oci-docker", env: config, args: docker("--cidfile=$DIR/cid --cpus=-1", "true"), code: 125},
+		{
+			name: "docker run with inputs in the output directory", both: []string{"in/out/", "in/data/a=a", "in/data/below/b=b", "in/file=file"}, program: "scidex-oci-docker", env: config,
+			args: docker("--volume=$DIR/data:/job/data:ro --volume=$DIR/file:/job/file:ro", "cat file data/a data/below/b; ls -R"),
+		},
+	}
+}
+
+// TestSwapsOnTheHost: a user who exchanges what root's command works on, at whatever moment, gets nothing of root's changed or read, and no
+// command waits for them.
+func TestSwapsOnTheHost(t *testing.T) {
+	if !theHost.root {
+		t.Log("not covered here: only root works in directories of others; the tests as root do")
+		return
+	}
+	for _, row := range hostCommands() {
+		t.Run(row.name, func(t *testing.T) {
+			h := newHarness(t)
+			if err := os.Chmod(filepath.Dir(filepath.Dir(h.dir)), 0o755); err != nil { // the user comes as far as their directory
+				t.Fatal(err)
+			}
+			h.setenv("SCIDEX_OCI_AUDIT", "off") // a process has one listener (seccomp(2))
+			h.write("config.yaml", toolMap, 0o644)
+			h.write("sbatch", "#!/bin/sh\necho 1\n", 0o755)
+			h.mustRun("run", "--id", h.id("made"), "--label", "row=made", "--", "sh", "-c", writes+`; printf 'x,y\n1,2\n' >table.csv`)
+			h.withstand(row)
+			h.collect()
+		})
+	}
+}
+
+// collect removes all runs, and what they kept.
+func (h *harness) collect() {
+	h.t.Helper()
+	if runs := strings.Fields(h.mustRun("ls", "--quiet", "--limit", "0").stdout); len(runs) > 0 {
+		h.mustRun(append([]string{"rm"}, runs...)...)
+	}
+	h.mustRun("gc")
+}
