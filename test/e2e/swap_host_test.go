@@ -71,14 +71,17 @@ type besieged struct {
 	lock    sync.Mutex
 	fifo    string
 	opening []uint32 // threads that may open it
-	found   []string // what the user has won
+	won     []win
 }
 
-func (b *besieged) won(format string, args ...any) {
+// win is what the user has got: in words that are the same for each run, and the first thing that they got it of.
+type win struct{ what, of string }
+
+func (b *besieged) wins(what, of string) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	if text := fmt.Sprintf(format, args...); !slices.Contains(b.found, text) {
-		b.found = append(b.found, text)
+	if !slices.ContainsFunc(b.won, func(w win) bool { return w.what == what }) {
+		b.won = append(b.won, win{what, b.anonymous(of)})
 	}
 }
 
@@ -163,10 +166,10 @@ func (b *besieged) offer(call string, index int, name string, last bool) {
 	is, err := os.Lstat(name)
 	var kinds []swapKind
 	switch {
-	case err == nil && is.IsDir():
+	case !last && err == nil && is.IsDir():
 		kinds = []swapKind{linkToDirectory}
-	case err == nil:
-		kinds = []swapKind{linkToFile, hardLink, aFIFO}
+	case last && err == nil:
+		kinds = []swapKind{linkToFile, linkToDirectory, hardLink, aFIFO}
 	case last:
 		kinds = []swapKind{linkToFile, linkToDirectory, linkToNothing, hardLink, aFIFO}
 	}
@@ -274,7 +277,7 @@ func (b *besieged) watchFIFO(end <-chan struct{}) {
 		if !placed || !slices.ContainsFunc(threads, waitsInFIFO) {
 			continue
 		}
-		b.won("it waits in the open of a FIFO")
+		b.wins("the command waits in the open of a FIFO", b.swap.label)
 		_ = filepath.WalkDir(b.theirs, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.Type() == fs.ModeNamedPipe {
 				if f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0); err == nil {
@@ -295,22 +298,25 @@ func waitsInFIFO(thread uint32) bool {
 // compare finds what a command has changed of root's, and what the user can read of it.
 func (b *besieged) compare(before map[string]string, out outcome) {
 	after := b.snapshot()
-	for path, was := range before {
-		switch now, there := after[path]; {
-		case !there:
-			b.won("%q is gone", b.anonymous(path))
+	for _, path := range slices.Sorted(maps.Keys(before)) {
+		was, now := before[path], after[path]
+		switch {
+		case now == "":
+			b.wins("removed", path)
+		case changedTime.ReplaceAllString(now, "") != changedTime.ReplaceAllString(was, ""):
+			b.wins("changed", fmt.Sprintf("%q was %s and is %s", path, was, now))
 		case now != was:
-			b.won("%q was %s and is %s", b.anonymous(path), was, now)
+			b.wins("touched", path)
 		}
 	}
-	for path := range after {
-		if _, known := before[path]; !known {
-			b.won("%q is new", b.anonymous(path))
+	for _, path := range slices.Sorted(maps.Keys(after)) {
+		if before[path] == "" {
+			b.wins("made", path)
 		}
 	}
 	for name, text := range map[string]string{"standard output": out.stdout, "standard error": out.stderr} {
 		if strings.Contains(text, b.secret) {
-			b.won("the secret is on %s", name)
+			b.wins("read", name)
 		}
 	}
 	err := filepath.WalkDir(b.theirs, func(path string, d fs.DirEntry, err error) error {
@@ -325,7 +331,7 @@ func (b *besieged) compare(before map[string]string, out outcome) {
 			text = append(text, d.Name()...)
 		}
 		if strings.Contains(string(text), b.secret) {
-			b.won("the secret is in %q", b.anonymous(strings.TrimPrefix(path, b.theirs+"/")))
+			b.wins("read", strings.TrimPrefix(path, b.theirs+"/"))
 		}
 		return nil
 	})
@@ -448,6 +454,7 @@ func (h *harness) besiege(row hostCommand, swap hostSwap) *besieged {
 	}
 	cmd := h.command(program, filled(row.args)...)
 	cmd.Env = append(cmd.Env, filled(row.env)...)
+	cmd.Stdin = strings.NewReader(fill.Replace(row.stdin))
 	before := b.snapshot()
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() { defer close(ended); b.watchFIFO(end) }()
@@ -455,7 +462,7 @@ func (h *harness) besiege(row hostCommand, swap hostSwap) *besieged {
 	close(end)
 	<-ended
 	if out.code < 0 {
-		b.won("it did not end: %s", cmd.ProcessState)
+		b.wins("the command did not end", cmd.ProcessState.String())
 	}
 	b.compare(before, out)
 	if b.problem != nil {
@@ -473,25 +480,29 @@ func (h *harness) besiege(row hostCommand, swap hostSwap) *besieged {
 func (h *harness) withstand(row hostCommand) {
 	h.t.Helper()
 	control := h.besiege(row, hostSwap{})
-	for _, won := range control.found {
+	for _, won := range control.won {
 		h.t.Errorf("undisturbed: %s", won)
 	}
-	stride := faultStride(max(1, len(control.possible)/hostSwaps))
+	stride := 1
+	if most := row.most(); most < len(control.possible) {
+		stride = len(control.possible) / most
+	}
 	tried, took := 0, 0
-	wins := map[string][]hostSwap{}
+	count, example := map[string]int{}, map[string]string{}
 	for i := int(drawSeed(h.t) % uint64(stride)); i < len(control.possible); i += stride {
 		b := h.besiege(row, control.possible[i])
 		tried++
 		if b.done {
 			took++
 		}
-		for _, won := range b.found {
-			won = changedTime.ReplaceAllString(won, "")
-			wins[won] = append(wins[won], b.swap)
+		for _, w := range b.won {
+			if count[w.what]++; count[w.what] == 1 {
+				example[w.what] = fmt.Sprintf("%s, %s", w.of, b.swap)
+			}
 		}
 	}
-	for _, won := range slices.Sorted(maps.Keys(wins)) {
-		h.t.Errorf("%s; in %d of %d swaps, first %s", won, len(wins[won]), tried, wins[won][0])
+	for _, what := range slices.Sorted(maps.Keys(count)) {
+		h.t.Errorf("%s: by %d of %d swaps; the first: %s", what, count[what], tried, example[what])
 	}
 	h.t.Logf("%d calls, %d possible swaps, %d tried, of which %d took place", control.calls, len(control.possible), tried, took)
 	if took == 0 {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,8 +20,21 @@ type hostCommand struct {
 	program string   // scidex-oci if it is empty
 	args    []string
 	env     []string
+	stdin   string
 	code    int  // with which it ends undisturbed
 	serves  bool // until a signal
+	long    bool // it makes thousands of calls: scripts/soak tries some of the swaps, too
+}
+
+// most is about how many swaps are tried.
+func (c hostCommand) most() int {
+	switch {
+	case !inSoak():
+		return hostSwaps
+	case c.long:
+		return 100
+	}
+	return math.MaxInt
 }
 
 // writes is an analysis with outputs.
@@ -36,7 +50,7 @@ func hostCommands() []hostCommand {
 		return append(words("run --name=$ID --volume=$DIR/out:/job --workdir=/job "+flags+" "+tool), "sh", "-c", script)
 	}
 	config := []string{"SCIDEX_OCI_CONFIG=$HERE/config.yaml"}
-	lines := "in/lines.jsonl={\"id\":\"$ID\",\"command\":[\"sh\",\"-c\",\"" + writes + "\"]}\n"
+	lines := "{\"id\":\"$ID\",\"command\":[\"sh\",\"-c\",\"" + writes + "\"]}\n"
 	old := []string{"in/out/a=mine", "in/out/d/b=mine", "in/out/scidex-result.json=mine"}
 	return []hostCommand{
 		{name: "run --export new", both: []string{"in/"}, roots: exported, args: script("run --id $ID --export $DIR/out", writes)},
@@ -49,13 +63,13 @@ func hostCommands() []hostCommand {
 		{name: "run --stage", both: []string{"in/stage/a=a", "in/stage/below/b=b"}, args: script("run --id $ID --stage $DIR/stage", "cat a below/b; ls -R")},
 		{name: "run --input", both: []string{"in/a=a", "in/data/b=b"}, args: script("run --id $ID --input $DIR/a --data $DIR/data", "cat /inputs/a; ls -R /data; cat /data/*")},
 		{name: "run --script", both: []string{"in/s.sh=echo done"}, args: words("run --id $ID --script $DIR/s.sh")},
-		{name: "batch --export", both: []string{lines}, roots: exported, args: words("batch --jobs 1 --export $DIR/out $DIR/lines.jsonl")},
+		{name: "batch --export", both: []string{"in/"}, roots: exported, args: words("batch --jobs 1 --export $DIR/out -"), stdin: lines},
 		{
-			name: "batch --export after one that was killed", both: []string{lines, "in/out/.scidex-export-$ID/a=mine", "in/out/.scidex-export-$ID/d/b=mine"},
-			roots: exported, args: words("batch --jobs 1 --export $DIR/out $DIR/lines.jsonl"),
+			name: "batch --export after one that was killed", both: []string{"in/out/.scidex-export-$ID/a=mine", "in/out/.scidex-export-$ID/d/b=mine"},
+			roots: exported, args: words("batch --jobs 1 --export $DIR/out -"), stdin: lines,
 		},
-		{name: "batch --junit", both: []string{lines}, roots: []string{"in/junit.xml=old"}, args: words("batch --jobs 1 --junit $DIR/junit.xml $DIR/lines.jsonl")},
-		{name: "batch --junit replaced", both: []string{lines, "in/junit.xml=old"}, args: words("batch --jobs 1 --junit $DIR/junit.xml $DIR/lines.jsonl")},
+		{name: "batch --junit", both: []string{"in/"}, roots: []string{"in/junit.xml=old"}, args: words("batch --jobs 1 --junit $DIR/junit.xml -"), stdin: lines},
+		{name: "batch --junit replaced", both: []string{"in/junit.xml=old"}, args: words("batch --jobs 1 --junit $DIR/junit.xml -"), stdin: lines},
 		{name: "outputs export", both: []string{"in/"}, roots: exported, args: words("outputs export $MADE $DIR/out")},
 		{name: "outputs export --overwrite", both: old, args: words("outputs export $MADE $DIR/out --overwrite")},
 		{name: "outputs export of many", both: []string{"in/"}, roots: []string{"in/out/$MADE/a=old", "in/out/$MADE/d/b=old"}, args: words("outputs export --label row=made $DIR/out")},
@@ -77,10 +91,10 @@ func hostCommands() []hostCommand {
 		{name: "docs", both: []string{"in/"}, roots: []string{"in/docs/scidex-oci.1=old", "in/docs/scidex-oci-run.1=old"}, args: words("docs --dir $DIR/docs")},
 		{name: "serve --socket", both: []string{"in/"}, roots: []string{"in/socket=old"}, args: words("serve --socket $DIR/socket"), serves: true},
 		{
-			name: "slurm submit", both: []string{lines}, roots: []string{"in/spool/job.sh=old"}, env: []string{"PATH=$HERE:" + os.Getenv("PATH")},
-			args: words("slurm submit --spool $DIR/spool $DIR/lines.jsonl"),
+			name: "slurm submit", both: []string{"in/"}, roots: []string{"in/spool/job.sh=old"}, env: []string{"PATH=$HERE:" + os.Getenv("PATH")},
+			args: words("slurm submit --spool $DIR/spool -"), stdin: lines,
 		},
-		{name: "install", both: []string{"in/"}, roots: []string{"in/prefix/bin/scidex-oci=old", "in/prefix/share/scidex-oci/installed=old"}, program: filepath.Join(filepath.Dir(filepath.Dir(theHost.bin)), "scripts/install"), args: words("--prefix $DIR/prefix")},
+		{name: "install", both: []string{"in/"}, roots: []string{"in/prefix/bin/scidex-oci=old", "in/prefix/share/scidex-oci/installed=old"}, program: filepath.Join(filepath.Dir(filepath.Dir(theHost.bin)), "scripts/install"), args: words("--prefix $DIR/prefix"), long: true},
 		{name: "docker run", both: []string{"in/out/same=same", "in/out/changed=before", "in/out/gone=x"}, roots: []string{"in/out/new=old"}, program: "scidex-oci-docker", env: config, args: docker("", "chmod 666 same; echo after >changed; rm gone; echo new >new")},
 		{name: "docker run --cidfile", both: []string{"in/out/"}, roots: []string{"in/cid=old"}, program: "scidex-oci-docker", env: config, args: docker("--cidfile=$DIR/cid", "true")},
 		{name: "docker run --cidfile of a run that is refused", both: []string{"in/out/"}, roots: []string{"in/cid=old"}, program: "scidex-oci-docker", env: config, args: docker("--cidfile=$DIR/cid --cpus=-1", "true"), code: 125},
@@ -106,7 +120,9 @@ func TestSwapsOnTheHost(t *testing.T) {
 			}
 			h.setenv("SCIDEX_OCI_AUDIT", "off") // a process has one listener (seccomp(2))
 			h.write("config.yaml", toolMap, 0o644)
-			h.write("sbatch", "#!/bin/sh\necho 1\n", 0o755)
+			for _, name := range []string{"sbatch", "squeue", "scancel", "scontrol"} { // what matters here is done before they are called
+				h.write(name, "#!/bin/sh\n[ ${0##*/} != sbatch ] || echo 1\n", 0o755)
+			}
 			h.mustRun("run", "--id", h.id("made"), "--label", "row=made", "--", "sh", "-c", writes+`; printf 'x,y\n1,2\n' >table.csv`)
 			h.withstand(row)
 			h.collect()
