@@ -116,7 +116,9 @@ func (b *besieged) judge(n notification) *answer {
 		b.act(b.undo)
 		b.undo = nil
 	case b.calls == b.swap.call && b.swap.name < len(names):
-		b.act(func() error { return b.exchange(names[b.swap.name]) })
+		name := names[b.swap.name]
+		target := b.target(name) // the user knows what root has, but cannot look
+		b.act(func() error { return b.exchange(name, target) })
 	}
 	return goOn
 }
@@ -210,10 +212,10 @@ func ignorable(err error) bool {
 }
 
 // exchange puts what the swap has in the place of a name.
-func (b *besieged) exchange(name string) error {
+func (b *besieged) exchange(name, target string) error {
 	for _, place := range []string{filepath.Join(b.theirs, "aside"), filepath.Dir(name)} { // a directory of root's has to stay where it is
 		put := filepath.Join(place, "swapped")
-		if err := b.make(put, name); err != nil {
+		if err := b.make(put, target); err != nil {
 			return err
 		}
 		if _, err := os.Lstat(name); err != nil {
@@ -236,28 +238,30 @@ func (b *besieged) exchange(name string) error {
 	return unix.EACCES
 }
 
+// target is what of root's takes the place of a name: what has the same name there, or else anything of that kind.
+func (b *besieged) target(name string) string {
+	same := strings.Replace(name, b.theirs, b.roots, 1)
+	is, err := os.Lstat(same)
+	switch {
+	case b.swap.kind == linkToNothing:
+		return filepath.Join(b.roots, "absent")
+	case b.swap.kind == linkToDirectory && (err != nil || !is.IsDir()):
+		return filepath.Join(b.roots, "directory")
+	case b.swap.kind != linkToDirectory && (err != nil || !is.Mode().IsRegular()):
+		return filepath.Join(b.roots, "file")
+	}
+	return same
+}
+
 // make makes what takes the place of a name.
-func (b *besieged) make(put, name string) error {
-	target := strings.Replace(name, b.theirs, b.roots, 1)
-	is, err := os.Lstat(target)
+func (b *besieged) make(put, target string) error {
 	switch b.swap.kind {
 	case aFIFO:
 		b.lock.Lock()
 		defer b.lock.Unlock()
 		b.fifo, b.opening = put, b.opening[len(b.opening)-1:]
 		return unix.Mkfifo(put, 0o666)
-	case linkToNothing:
-		target = filepath.Join(b.roots, "absent")
-	case linkToDirectory:
-		if err != nil || !is.IsDir() {
-			target = filepath.Join(b.roots, "directory")
-		}
-	case linkToFile, hardLink:
-		if err != nil || !is.Mode().IsRegular() {
-			target = filepath.Join(b.roots, "file")
-		}
-	}
-	if b.swap.kind == hardLink {
+	case hardLink:
 		return os.Link(target, put)
 	}
 	return os.Symlink(target, put)
@@ -304,7 +308,7 @@ func (b *besieged) compare(before map[string]string, out outcome) {
 		case now == "":
 			b.wins("removed", path)
 		case changedTime.ReplaceAllString(now, "") != changedTime.ReplaceAllString(was, ""):
-			b.wins("changed", fmt.Sprintf("%q was %s and is %s", path, was, now))
+			b.wins("changed", changedTime.ReplaceAllString(fmt.Sprintf("%q was %s and is %s", path, was, now), ""))
 		case now != was:
 			b.wins("touched", path)
 		}
