@@ -30,6 +30,7 @@ type swapKind string
 const (
 	linkToFile      swapKind = "a link to root's file"
 	linkToDirectory swapKind = "a link to root's directory"
+	linkToSame      swapKind = "a link to what has its name in root's directory"
 	linkToNothing   swapKind = "a link to a new name in root's directory"
 	hardLink        swapKind = "root's file" // where fs.protected_hardlinks is 0
 	aFIFO           swapKind = "a FIFO"
@@ -117,8 +118,7 @@ func (b *besieged) judge(n notification) *answer {
 		b.undo = nil
 	case b.calls == b.swap.call && b.swap.name < len(names):
 		name := names[b.swap.name]
-		target := b.target(name) // the user knows what root has, but cannot look
-		b.act(func() error { return b.exchange(name, target) })
+		b.act(func() error { return b.exchange(name, b.target(name)) })
 	}
 	return goOn
 }
@@ -174,6 +174,9 @@ func (b *besieged) offer(call string, index int, name string, last bool) {
 		kinds = []swapKind{linkToFile, linkToDirectory, hardLink, aFIFO}
 	case last:
 		kinds = []swapKind{linkToFile, linkToDirectory, linkToNothing, hardLink, aFIFO}
+	}
+	if _, err := os.Lstat(strings.Replace(name, b.theirs, b.roots, 1)); err == nil && kinds != nil {
+		kinds = append(kinds, linkToSame)
 	}
 	label := call + " " + b.anonymous(strings.TrimPrefix(name, b.theirs+"/"))
 	for _, kind := range kinds {
@@ -238,19 +241,17 @@ func (b *besieged) exchange(name, target string) error {
 	return unix.EACCES
 }
 
-// target is what of root's takes the place of a name: what has the same name there, or else anything of that kind.
+// target is what of root's takes the place of a name.
 func (b *besieged) target(name string) string {
-	same := strings.Replace(name, b.theirs, b.roots, 1)
-	is, err := os.Lstat(same)
-	switch {
-	case b.swap.kind == linkToNothing:
-		return filepath.Join(b.roots, "absent")
-	case b.swap.kind == linkToDirectory && (err != nil || !is.IsDir()):
+	switch b.swap.kind {
+	case linkToSame:
+		return strings.Replace(name, b.theirs, b.roots, 1)
+	case linkToDirectory:
 		return filepath.Join(b.roots, "directory")
-	case b.swap.kind != linkToDirectory && (err != nil || !is.Mode().IsRegular()):
-		return filepath.Join(b.roots, "file")
+	case linkToNothing:
+		return filepath.Join(b.roots, "absent")
 	}
-	return same
+	return filepath.Join(b.roots, "file")
 }
 
 // make makes what takes the place of a name.
