@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -162,7 +163,7 @@ func (b *besieged) lookedUp(call fileCall, n notification) (names []string) {
 // offer adds what the user can do to a name.
 func (b *besieged) offer(call string, index int, name string, last bool) {
 	above, err := os.Lstat(filepath.Dir(name))
-	if err != nil || above.Sys().(*syscall.Stat_t).Uid != theOwner {
+	if err != nil || above.Sys().(*syscall.Stat_t).Uid != theOwner && above.Mode().Perm()&0o002 == 0 {
 		return
 	}
 	is, err := os.Lstat(name)
@@ -450,6 +451,12 @@ func (h *harness) besiege(row hostCommand, swap hostSwap) *besieged {
 	if err := b.plant(filled(row.both), filled(row.roots)); err != nil {
 		h.t.Fatal(err)
 	}
+	if row.sticky {
+		in := filepath.Join(b.theirs, "in")
+		if err := errors.Join(os.Chown(b.theirs, 0, 0), os.Chown(in, 0, 0), os.Chmod(in, 0o777|fs.ModeSticky)); err != nil {
+			h.t.Fatal(err)
+		}
+	}
 	program := row.program
 	if program == "" {
 		program = "scidex-oci"
@@ -493,7 +500,7 @@ func (h *harness) withstand(row hostCommand) {
 		stride = len(control.possible) / most
 	}
 	tried, took := 0, 0
-	count, example := map[string]int{}, map[string]string{}
+	count, first, last := map[string]int{}, map[string]string{}, map[string]string{}
 	for i := int(drawSeed(h.t) % uint64(stride)); i < len(control.possible); i += stride {
 		b := h.besiege(row, control.possible[i])
 		tried++
@@ -501,13 +508,14 @@ func (h *harness) withstand(row hostCommand) {
 			took++
 		}
 		for _, w := range b.won {
+			last[w.what] = fmt.Sprintf("%s, %s", w.of, b.swap)
 			if count[w.what]++; count[w.what] == 1 {
-				example[w.what] = fmt.Sprintf("%s, %s", w.of, b.swap)
+				first[w.what] = last[w.what]
 			}
 		}
 	}
 	for _, what := range slices.Sorted(maps.Keys(count)) {
-		h.t.Errorf("%s: by %d of %d swaps; the first: %s", what, count[what], tried, example[what])
+		h.t.Errorf("%s: by %d of %d swaps; the first: %s; the last: %s", what, count[what], tried, first[what], last[what])
 	}
 	h.t.Logf("%d calls, %d possible swaps, %d tried, of which %d took place", control.calls, len(control.possible), tried, took)
 	if took == 0 {

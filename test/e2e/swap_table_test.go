@@ -23,6 +23,7 @@ type hostCommand struct {
 	stdin   string
 	code    int  // with which it ends undisturbed
 	serves  bool // until a signal
+	sticky  bool // $DIR is root's, and everyone may make names in it, as in /tmp
 	long    bool // it makes thousands of calls: scripts/soak tries some of the swaps, too
 }
 
@@ -60,8 +61,11 @@ func hostCommands() []hostCommand {
 		{name: "run --trace replaced", both: []string{"in/trace=old"}, args: words("run --id $ID --trace $DIR/trace -- true")},
 		{name: "run --events", both: []string{"in/"}, roots: []string{"in/events=old"}, args: words("run --id $ID --events $DIR/events -- true")},
 		{name: "run --events appended", both: []string{"in/events="}, args: words("run --id $ID --events $DIR/events -- true")},
+		{name: "run --export in a sticky directory", sticky: true, both: []string{"in/"}, roots: exported, args: script("run --id $ID --export $DIR/out", writes)},
+		{name: "run --trace in a sticky directory", sticky: true, both: []string{"in/"}, roots: []string{"in/trace=old"}, args: words("run --id $ID --trace $DIR/trace -- true")},
+		{name: "run --events in a sticky directory", sticky: true, both: []string{"in/"}, roots: []string{"in/events=old"}, args: words("run --id $ID --events $DIR/events -- true")},
 		{name: "run --stage", both: []string{"in/stage/a=a", "in/stage/below/b=b"}, args: script("run --id $ID --stage $DIR/stage", "cat a below/b; ls -R")},
-		{name: "run --input", both: []string{"in/a=a", "in/data/b=b"}, args: script("run --id $ID --input $DIR/a --data $DIR/data", "cat /inputs/a; ls -R /data; cat /data/*")},
+		{name: "run --input", both: []string{"in/a=a", "in/data/b=b"}, args: script("run --id $ID --input $DIR/a --data $DIR/data", "cat /inputs/a; ls -R /data")},
 		{name: "run --script", both: []string{"in/s.sh=echo done"}, args: words("run --id $ID --script $DIR/s.sh")},
 		{name: "batch --export", both: []string{"in/"}, roots: exported, args: words("batch --jobs 1 --export $DIR/out -"), stdin: lines},
 		{
@@ -75,7 +79,9 @@ func hostCommands() []hostCommand {
 		{name: "outputs export of many", both: []string{"in/"}, roots: []string{"in/out/$MADE/a=old", "in/out/$MADE/d/b=old"}, args: words("outputs export --label row=made $DIR/out")},
 		{name: "crate -o directory", both: []string{"in/"}, roots: []string{"in/crate/a=old", "in/crate/ro-crate-metadata.json=old"}, args: words("crate $MADE -o $DIR/crate")},
 		{name: "crate -o empty directory", both: []string{"in/crate/"}, roots: []string{"in/crate/a=old"}, args: words("crate $MADE -o $DIR/crate")},
+		{name: "crate -o in a sticky directory", sticky: true, both: []string{"in/"}, roots: []string{"in/crate/a=old"}, args: words("crate $MADE -o $DIR/crate")},
 		{name: "crate -o zip", both: []string{"in/"}, roots: []string{"in/crate.zip=old"}, args: words("crate $MADE -o $DIR/crate.zip")},
+		{name: "report -o in a sticky directory", sticky: true, both: []string{"in/"}, roots: []string{"in/report.html=old"}, args: words("report $MADE -o $DIR/report.html")},
 		{name: "report -o", both: []string{"in/"}, roots: []string{"in/report.html=old"}, args: words("report $MADE -o $DIR/report.html")},
 		{name: "report -o --overwrite", both: []string{"in/report.html=old"}, args: words("report $MADE -o $DIR/report.html --overwrite")},
 		{name: "table -o", both: []string{"in/"}, roots: []string{"in/table.csv=old"}, args: words("table --label row=made -o $DIR/table.csv table.csv")},
@@ -89,6 +95,7 @@ func hostCommands() []hostCommand {
 		{name: "config set new", both: []string{"in/"}, roots: []string{"in/config/config.yaml=memory: 1GiB\n"}, args: words("--config $DIR/config/config.yaml config set memory 2GiB")},
 		{name: "key new", both: []string{"in/"}, roots: []string{"in/sign.key=old", "in/sign.key.pub=old"}, args: words("key new $DIR/sign.key")},
 		{name: "docs", both: []string{"in/"}, roots: []string{"in/docs/scidex-oci.1=old", "in/docs/scidex-oci-run.1=old"}, args: words("docs --dir $DIR/docs")},
+		{name: "serve --socket in a sticky directory", sticky: true, both: []string{"in/"}, roots: []string{"in/socket=old"}, args: words("serve --socket $DIR/socket"), serves: true},
 		{name: "serve --socket", both: []string{"in/"}, roots: []string{"in/socket=old"}, args: words("serve --socket $DIR/socket"), serves: true},
 		{
 			name: "slurm submit", both: []string{"in/"}, roots: []string{"in/spool/job.sh=old"}, env: []string{"PATH=$HERE:" + os.Getenv("PATH")},
