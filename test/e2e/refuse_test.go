@@ -103,7 +103,7 @@ var onCommandLine = map[string]refusal{
 	"secret and env":    {args: flags("--env", "HOME=/x", "--secret", "HOME", "--", "true"), words: flags("HOME", "secret")},
 	"secret with value": {args: flags("--secret", "K=V", "--", "true"), words: flags("K=V")},
 
-	"trace nowhere":       {args: flags("--trace", "nowhere/t.json", "--", "true"), words: flags("--trace", "nowhere/t.json", "no such file or directory", "give a file")},
+	"trace nowhere":       {args: flags("--trace", "nowhere/t.json", "--", "true"), words: flags("--trace", "nowhere/t.json", "does not exist", "name another file")},
 	"trace a directory":   {args: flags("--trace", "good", "--", "true"), words: flags("--trace", `"good"`, "no regular file")},
 	"trace a link":        {args: flags("--trace", "link", "--", "true"), words: flags("--trace", `"link"`, "no regular file")},
 	"trace a device":      {args: flags("--trace", "/dev/null", "--", "true"), words: flags("--trace", `"/dev/null"`, "no regular file")},

@@ -38,11 +38,11 @@ func (b *session) openJUnit() error {
 	}
 	file, err := userfile.Create(b.options.junit, true, 0o666)
 	if err != nil {
-		return fmt.Errorf("--junit: %w", err)
+		return fmt.Errorf("--junit %w", err)
 	}
 	cases, err := file.Scratch()
 	if err != nil {
-		return fmt.Errorf("--junit: %w", err)
+		return fmt.Errorf("--junit %w", err)
 	}
 	b.junit = &junitReport{file: file, cases: cases, writer: junit.NewWriter(cases), began: time.Now()}
 	return nil
