@@ -94,6 +94,9 @@ func parent(path string, follow bool) (*Dir, string, error) {
 // Path is the path that the user named, for messages.
 func (d *Dir) Path() string { return d.path }
 
+// Foreign reports whether root works there with another user's rights.
+func (d *Dir) Foreign() bool { return d.owner != nil }
+
 // Close releases the directory.
 func (d *Dir) Close() error { return d.fd.Close() }
 

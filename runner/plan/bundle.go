@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -78,9 +79,11 @@ func Bundle(ctx context.Context, host *phase.Host, a spec.Analysis, dir string) 
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
-	if err := makeEmpty(dir); err != nil {
-		return &request.Error{Err: err}
+	top, err := openEmpty(dir)
+	if err != nil {
+		return &request.Error{Err: fmt.Errorf("--bundle %q: %w", dir, err)}
 	}
+	defer func() { err = errors.Join(err, top.Close()) }()
 	place := p.placement("")
 	place.Root, place.Work = filepath.Join(dir, "rootfs"), filepath.Join(dir, workspace.WorkName)
 	place.Init, place.Portable, place.Secrets = nil, true, nil
@@ -91,21 +94,50 @@ func Bundle(ctx context.Context, host *phase.Host, a spec.Analysis, dir string) 
 	if err != nil {
 		return err
 	}
-	if err := p.layOut(place); err != nil {
-		return fmt.Errorf("bundle %q: %w", dir, err)
+	if err = p.layOut(place, top); err == nil {
+		err = writeConfig(top, config)
 	}
-	return os.WriteFile(filepath.Join(dir, "config.json"), config, 0o644)
-}
-
-func makeEmpty(dir string) error {
-	if err := os.Mkdir(dir, 0o755); err == nil || !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	entries, err := os.ReadDir(dir)
-	if err == nil && len(entries) > 0 {
-		err = fmt.Errorf("--bundle %q is not empty; choose another directory", dir)
+	if err != nil {
+		err = fmt.Errorf("bundle %q: %w", dir, err)
 	}
 	return err
+}
+
+func writeConfig(dir *userdir.Dir, config []byte) error {
+	f, err := dir.Create(0o644)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(config); err != nil {
+		return errors.Join(err, f.Discard())
+	}
+	return f.Publish("config.json", false)
+}
+
+// openEmpty opens a directory, and makes it if it is missing. Root gives parts of a bundle to other ids, which in a directory of
+// another user it has no right to.
+func openEmpty(path string) (*userdir.Dir, error) {
+	dir, missing, err := userdir.Nearest(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(missing) == 1 && !dir.Foreign() {
+		made, err := dir.Mkdir(missing[0], 0o755)
+		return made, errors.Join(err, dir.Close())
+	}
+	entries, err := dir.Names(1)
+	switch {
+	case dir.Foreign():
+		err = errors.New("another user owns a directory of this path; make the bundle as that user, or choose a directory in which only root can write")
+	case len(missing) > 0:
+		err = fmt.Errorf("the directory %q does not exist; make it first", filepath.Dir(path))
+	case len(entries) > 0:
+		err = errors.New("it is not empty; choose another directory")
+	}
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
 }
 
 // forCaller maps the container's ids onto the host's: there are no outer namespaces around a bundle. An ordinary user's
@@ -128,30 +160,59 @@ func (p *Plan) forCaller(place *spec.Placement) error {
 }
 
 // layOut makes the root filesystem's directories and the working directory.
-func (p *Plan) layOut(place spec.Placement) error {
-	for _, dir := range []string{place.Root, place.Work} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			return err
-		}
+func (p *Plan) layOut(place spec.Placement, top *userdir.Dir) error {
+	root, err := top.Mkdir(filepath.Base(place.Root), 0o755)
+	if err != nil {
+		return err
 	}
-	if err := p.Tree.Populate(place.Root); err != nil {
+	defer root.Close()
+	if err := p.populate(root.ProcPath()); err != nil {
+		return err
+	}
+	work, err := top.Mkdir(filepath.Base(place.Work), 0o755)
+	if err != nil {
+		return err
+	}
+	defer work.Close()
+	tmp, err := root.MakeAll([]string{"tmp"}, 0o755)
+	if err != nil {
+		return err
+	}
+	defer tmp.Close()
+	home, err := root.MakeAll([]string{"home", "analysis"}, 0o755)
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	owner := int(place.UIDMappings[len(place.UIDMappings)-1].HostID)
+	group := int(place.GIDMappings[len(place.GIDMappings)-1].HostID)
+	// runc 1.1 gives a tmpfs the mode of the directory below it, whatever its options say.
+	return errors.Join(give(tmp, -1, -1, 0o777|os.ModeSticky), give(home, owner, group, 0o700), give(work, owner, group, 0o700))
+}
+
+// populate makes what the root filesystem holds.
+func (p *Plan) populate(root string) error {
+	if err := p.Tree.Populate(root); err != nil {
 		return err
 	}
 	for _, b := range p.Inputs.Binds() {
-		if err := rootfs.MountPoint(place.Root, b.Destination, b.Directory); err != nil {
+		if err := rootfs.MountPoint(root, b.Destination, b.Directory); err != nil {
 			return err
 		}
 	}
 	for _, path := range p.Analysis.WorkDirs() {
-		if err := rootfs.MountPoint(place.Root, path, true); err != nil {
+		if err := rootfs.MountPoint(root, path, true); err != nil {
 			return err
 		}
 	}
-	owner := int(place.UIDMappings[len(place.UIDMappings)-1].HostID)
-	group := int(place.GIDMappings[len(place.GIDMappings)-1].HostID)
-	// runc 1.1 gives a tmpfs the mode of the directory below it, whatever its options say.
-	home := filepath.Join(place.Root, "home/analysis")
-	return errors.Join(os.Chmod(filepath.Join(place.Root, "tmp"), 0o777|os.ModeSticky),
-		os.Chown(home, owner, group), os.Chmod(home, 0o700),
-		os.Chown(place.Work, owner, group), os.Chmod(place.Work, 0o700))
+	return nil
+}
+
+// give gives a directory an owner, -1 for the one that it has, and a mode.
+func give(dir *userdir.Dir, owner, group int, mode fs.FileMode) error {
+	f, err := dir.File()
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chown(owner, group), f.Chmod(mode), f.Close())
 }
