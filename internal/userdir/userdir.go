@@ -91,6 +91,36 @@ func parent(path string, follow bool) (*Dir, string, error) {
 	return d, rest[0], nil
 }
 
+// Handle opens what a path names, of any kind and through links, but not for reading (O_PATH).
+func Handle(path string) (f *os.File, err error) {
+	d, rest, err := find(path, true)
+	if err != nil {
+		return nil, err
+	}
+	if len(rest) == 0 {
+		return d.fd, nil
+	}
+	defer d.Close()
+	if f, err = d.Handle(rest[0]); err == nil {
+		var st unix.Stat_t
+		if err = unix.Fstat(int(f.Fd()), &st); err == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK {
+			err = d.fail("open", rest[0], unix.ELOOP)
+		}
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	switch {
+	case err == nil && len(rest) > 1:
+		return nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: unix.ENOTDIR}, f.Close())
+	case d.magic(rest[0], err): // a descriptor of the caller's
+		return d.openat(rest[0], unix.O_PATH|unix.O_CLOEXEC)
+	case errors.Is(err, unix.EXDEV): // a file that is mounted
+		return d.openat(rest[0], unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC)
+	}
+	return f, err
+}
+
 // Path is the path that the user named, for messages.
 func (d *Dir) Path() string { return d.path }
 

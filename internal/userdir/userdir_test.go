@@ -159,6 +159,37 @@ func TestAppendsToDescriptor(t *testing.T) {
 	}
 }
 
+// TestHandle: what a path names is opened, of any kind, and for another user's path only what that user reaches.
+func TestHandle(t *testing.T) {
+	top := t.TempDir()
+	must(t, os.WriteFile(top+"/file", nil, 0o600), os.Symlink("file", top+"/link"), unix.Mkfifo(top+"/fifo", 0o600))
+	in, err := os.Open(top)
+	must(t, err)
+	defer in.Close()
+	for path, want := range map[string]string{
+		top: "", top + "/link": "file", top + "/fifo": "fifo", "/dev/fd/" + fdText(in): "", top + "/none": "no such file", top + "/file/x": "not a directory", top + "/none/x": "no such file",
+	} {
+		f, err := Handle(path)
+		if err != nil {
+			if !strings.Contains(err.Error(), want) || want == "" {
+				t.Errorf("%s: %v, want %s", path, err, want)
+			}
+			continue
+		}
+		where, err := os.Readlink(procPath(f))
+		must(t, err, f.Close())
+		if where != filepath.Join(top, want) {
+			t.Errorf("%s is %s, want %s", path, where, want)
+		}
+	}
+	dir := foreign(t)
+	closed := filepath.Join(t.TempDir(), "closed")
+	must(t, os.MkdirAll(closed+"/data", 0o755), os.Chmod(closed, 0o700), os.Symlink(closed+"/data", dir+"/data"))
+	if f, err := Handle(dir + "/data"); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("root led another user to its directory: %v, %v", f, err)
+	}
+}
+
 // TestAppendsWithTheOwnersRights: a link of another user leads to what root has open.
 func TestAppendsWithTheOwnersRights(t *testing.T) {
 	dir := foreign(t)

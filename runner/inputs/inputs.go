@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
@@ -120,10 +121,10 @@ func (o Opener) openOne(set *Set, p spec.Input) error {
 	return o.check(in)
 }
 
-// OpenInput opens one source. From then on what was opened is bound.
+// OpenInput opens one source, as root with the rights of who owns the way there. From then on what was opened is bound.
 func OpenInput(flag, source, destination string) (in Input, err error) {
 	in = Input{Flag: flag, Bind: protocol.Bind{Source: source, Destination: destination}}
-	if in.File, err = inode.Open(source); errors.Is(err, fs.ErrNotExist) {
+	if in.File, err = userdir.Handle(source); errors.Is(err, fs.ErrNotExist) {
 		return in, &MissingError{flag, source}
 	} else if err != nil {
 		return in, fmt.Errorf("%s: %w", in, inode.Plain(err))
