@@ -1,6 +1,7 @@
 package mcpcmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/mcpcmd/access"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
 )
 
 const (
@@ -36,7 +38,7 @@ type transport func(ctx context.Context, t *tools) error
 // stdio serves the client that has started this process.
 func stdio(p *command.Program) transport {
 	return func(ctx context.Context, t *tools) error {
-		to := &answered{Transport: &mcp.IOTransport{Reader: io.NopCloser(p.Stdin), Writer: unclosed{p.Stdout.File}, MaxLineLength: mostMessage}}
+		to := newPipes(p.Stdin, p.Stdout.File)
 		running, stop := context.WithCancel(context.WithoutCancel(ctx))
 		defer stop()
 		defer context.AfterFunc(ctx, func() {
@@ -53,11 +55,6 @@ func stdio(p *command.Program) transport {
 		return nil
 	}
 }
-
-// unclosed is a writer that others use afterwards.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }
 
 // overHTTP serves clients that have the key, at /mcp.
 func overHTTP(p *command.Program, address, keyFile string) transport {
@@ -85,8 +82,31 @@ func handler(t *tools, key access.Key) http.Handler {
 		SessionTimeout: idle, MaxRequestBodyBytes: mostMessage, PropagateRequestCancellation: true,
 	})
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", t.open.ending(protocol))
+	mux.Handle("/mcp", t.open.ending(checked(protocol)))
 	return access.Guard(key, mostMessage, mux)
+}
+
+// checked answers a body that is no message as on pipes, with status 400.
+func checked(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body, err := io.ReadAll(r.Body) // access has read it before
+		if err != nil {
+			http.Error(w, "the body did not come", http.StatusBadRequest)
+			return
+		}
+		if _, id, bad := parse(body); bad != nil {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_ = rpc.Refuse(w, id, bad) // the client may have gone
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(w, r)
+	})
 }
 
 // serveHTTP serves until ctx ends.

@@ -278,7 +278,7 @@ func (s server) converse(ctx context.Context, c *net.UnixConn) {
 // refuse tells a caller why it is not served.
 func (s server) refuse(c *net.UnixConn, why *rpc.Error) {
 	s.Stores.Host.Log.Warn("a caller was refused", "error", why)
-	_ = rpc.Refuse(c, why) // it may have gone
+	_ = rpc.Refuse(c, nil, why) // it may have gone
 	c.Close()
 }
 

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,7 @@ type Handler func(ctx context.Context, r Request) (any, error)
 // Conn is a connection.
 type Conn struct {
 	Out    *Out
-	lines  *lines
+	lines  *Lines
 	handle Handler
 
 	mu    sync.Mutex
@@ -35,7 +36,7 @@ type Conn struct {
 
 // NewConn makes a connection. Serve has to follow.
 func NewConn(in io.Reader, out io.Writer) *Conn {
-	return &Conn{Out: newOut(out), lines: newLines(in), open: map[string]context.CancelCauseFunc{}}
+	return &Conn{Out: newOut(out), lines: NewLines(in, MaxLine), open: map[string]context.CancelCauseFunc{}}
 }
 
 // Serve answers requests until the end of the stream, ctx ends or the caller does not read. Then it cancels those in
@@ -50,9 +51,17 @@ func (c *Conn) Serve(ctx context.Context, handle Handler, gone func()) error {
 	return errors.Join(err, c.Out.close())
 }
 
-// Refuse writes the error of a connection that is not served.
-func Refuse(to io.Writer, why *Error) error {
-	line, err := encode(response{Version: version, ID: []byte("null"), Error: why})
+func isLineError(err error) bool {
+	var line LineError
+	return errors.As(err, &line)
+}
+
+// Refuse writes an error to a caller that is not served, or whose request with that id is not taken; nil: it is not known.
+func Refuse(to io.Writer, id json.RawMessage, why *Error) error {
+	if id == nil {
+		id = []byte("null")
+	}
+	line, err := encode(response{Version: version, ID: id, Error: why})
 	if err == nil {
 		_, err = to.Write(line)
 	}
@@ -77,7 +86,7 @@ func (c *Conn) read(ctx context.Context) error {
 			return nil // close says why
 		case next := <-items:
 			switch {
-			case errors.Is(next.err, errTooLong), errors.Is(next.err, errHalf):
+			case isLineError(next.err):
 				c.answer(nil, nil, Errorf(CodeParse, "%v", next.err))
 			case errors.Is(next.err, io.EOF):
 				return nil
@@ -98,13 +107,13 @@ func (c *Conn) feed(ctx context.Context) <-chan item {
 			if c.Out.Await(ctx) != nil {
 				return
 			}
-			line, err := c.lines.next()
+			line, err := c.lines.Next()
 			select {
 			case items <- item{line, err}:
 			case <-ctx.Done():
 				return
 			}
-			if err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, errHalf) {
+			if err != nil && !isLineError(err) {
 				return
 			}
 		}
