@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/connlimit"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 )
 
@@ -38,6 +39,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.fail(w, r, err)
 			return
 		}
+	}
+	if !connlimit.Keep(r) {
+		s.fail(w, r, refuse(http.StatusServiceUnavailable, "Too many connections are open; close some pages."))
+		return
 	}
 	if err := s.answer(w, r); err != nil {
 		s.fail(w, r, err)

@@ -20,10 +20,9 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/connlimit"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -79,6 +78,7 @@ type Stores struct {
 // Limits on requests. A client without the proof is refused early.
 const (
 	connectionsMax = 64
+	strangersMax   = 16       // connections of those
 	headerMax      = 16 << 10 // bytes; net/http adds 4 KiB
 	formMax        = 4 << 10  // bytes
 	pagesAtOnce    = 4        // rendered at a time
@@ -130,12 +130,13 @@ func (s *Server) Serve(ctx context.Context) error {
 	base, end := context.WithCancel(ctx)
 	defer end()
 	server := &http.Server{
-		Handler: s, BaseContext: func(net.Listener) context.Context { return base },
+		Handler: s, BaseContext: func(net.Listener) context.Context { return base }, ConnContext: connlimit.ConnContext,
 		ReadHeaderTimeout: headerPatience, ReadTimeout: readPatience, WriteTimeout: writePatience, IdleTimeout: idlePatience,
 		DisableGeneralOptionsHandler: true, MaxHeaderBytes: headerMax, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // client errors
 	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(netutil.LimitListener(s.listener, connectionsMax)) }()
+	l := connlimit.New(s.listener, connlimit.Limits{Strangers: strangersMax, Kept: connectionsMax, Patience: readPatience})
+	go func() { served <- server.Serve(l) }()
 	select {
 	case err := <-served:
 		return errors.Join(err, server.Close())

@@ -12,21 +12,22 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"golang.org/x/net/netutil"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/mcpcmd/access"
+	"github.com/scidex-ai/scidex-oci/outputs/connlimit"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
 )
 
 const (
 	// mostMessage bounds a message of the client, in bytes.
 	mostMessage = 16 << 20
-	// mostConnections bounds those over HTTP: a stream of notifications has one of its own.
+	// mostConnections bounds those over HTTP with the key: a stream of notifications has one of its own. mostStrangers bounds the others.
 	mostConnections = 256
+	mostStrangers   = 32
 	// idle is when a session over HTTP whose client is silent ends, and an idle connection.
 	idle = 30 * time.Minute
-	// headTime bounds how long the head of a request takes.
+	// headTime bounds how long the head of a request takes, and a connection without the key.
 	headTime = 10 * time.Second
 	// lastTime bounds how long the last answers take: a stream of notifications does not end by itself.
 	lastTime = 2 * time.Second
@@ -71,7 +72,7 @@ func overHTTP(p *command.Program, address, keyFile string) transport {
 		if keyFile == "" {
 			fmt.Fprintf(p.Stderr, "scidex-oci: its key is %s\n", key)
 		}
-		return serveHTTP(ctx, netutil.LimitListener(l, mostConnections), handler(t, key))
+		return serveHTTP(ctx, l, newServer(handler(t, key)))
 	}
 }
 
@@ -109,9 +110,14 @@ func checked(next http.Handler) http.Handler {
 	})
 }
 
+// newServer makes the server of clients over HTTP.
+func newServer(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ConnContext: connlimit.ConnContext, ReadHeaderTimeout: headTime, IdleTimeout: idle, MaxHeaderBytes: 64 << 10}
+}
+
 // serveHTTP serves until ctx ends.
-func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: headTime, IdleTimeout: idle, MaxHeaderBytes: 64 << 10}
+func serveHTTP(ctx context.Context, l net.Listener, server *http.Server) error {
+	l = connlimit.New(l, connlimit.Limits{Strangers: mostStrangers, Kept: mostConnections, Patience: server.ReadHeaderTimeout})
 	closed := make(chan struct{})
 	defer context.AfterFunc(ctx, func() {
 		defer close(closed)

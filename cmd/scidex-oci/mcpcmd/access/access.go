@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/connlimit"
 )
 
 // bodyTime bounds how long the body of a request takes.
@@ -36,15 +38,19 @@ func isLoopback(host string) bool {
 }
 
 // Guard passes on requests with the key, which come from this machine (DNS rebinding has a name of its own in Host). Their bodies
-// are read before that, so that they are bounded in size, most bytes, and in time.
+// are read before that, so that they are bounded in size, most bytes, and in time. The connection of one with the key keeps its place.
 func Guard(key Key, most int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !isLoopback(hostOf(r.Host)) || !fromHere(r.Header["Origin"]):
+			w.Header().Set("Connection", "close")
 			http.Error(w, "scidex-oci mcp answers programs of this machine alone: Host and Origin name the loopback", http.StatusForbidden)
 		case !key.opens(r.Header["Authorization"]):
+			w.Header().Set("Connection", "close")
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, `the key is missing or wrong: give "Authorization: Bearer KEY"`, http.StatusUnauthorized)
+		case !connlimit.Keep(r):
+			http.Error(w, "too many connections are open; close one first", http.StatusServiceUnavailable)
 		case readBody(w, r, most):
 			next.ServeHTTP(w, r)
 		}

@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/net/netutil"
+	"github.com/scidex-ai/scidex-oci/outputs/connlimit"
 )
 
 // Limits of a server for its clients, which need not authenticate.
 const (
-	connections   = 32 // at once
+	connections   = 32 // at once that are answered, and as many that are not
 	headerBytes   = 16 << 10
 	requestTime   = 5 * time.Second
 	responseTime  = 10 * time.Second
@@ -44,11 +44,25 @@ func (m *Metrics) Serve(l net.Listener, healthy func() bool, log *slog.Logger) *
 		_, _ = io.WriteString(w, "ok\n")
 	})
 	s := &Server{ended: make(chan error, 1), http: &http.Server{
-		Handler: mux, MaxHeaderBytes: headerBytes, ReadTimeout: requestTime, WriteTimeout: responseTime, IdleTimeout: idleTime,
+		Handler: kept(mux), ConnContext: connlimit.ConnContext, MaxHeaderBytes: headerBytes, ReadTimeout: requestTime, WriteTimeout: responseTime, IdleTimeout: idleTime,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}}
-	go func() { s.ended <- s.http.Serve(netutil.LimitListener(l, connections)) }()
+	go func() {
+		s.ended <- s.http.Serve(connlimit.New(l, connlimit.Limits{Strangers: connections, Kept: connections, Patience: idleTime}))
+	}()
 	return s
+}
+
+// kept keeps the connections of requests that are answered, so that silent ones are ended for new ones.
+func kept(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !connlimit.Keep(r) {
+			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
+			return
+		}
+		defer connlimit.Release(r)
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Close ends the server, and open requests after a moment. Its error is that it has ended before.
