@@ -76,6 +76,7 @@ func parent(path string, follow bool) (*Dir, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	d.path = filepath.Dir(path)
 	switch {
 	case len(rest) == 0:
 		err = unix.EISDIR
@@ -137,6 +138,14 @@ func (d *Dir) Again() (*Dir, error) {
 		return nil, d.fail("open", ".", err)
 	}
 	return &Dir{fd, d.path, d.owner}, nil
+}
+
+// Owner is the user with whose rights root works in the directory, if that is another one.
+func (d *Dir) Owner() (uid, gid int, other bool) {
+	if d.owner == nil {
+		return 0, 0, false
+	}
+	return d.owner.uid, d.owner.gid, true
 }
 
 // Do calls work with the rights that root has in the directory. work starts no goroutine and stays on its thread.
