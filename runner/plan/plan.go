@@ -14,8 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/rootfs"
@@ -234,13 +233,17 @@ func openStage(path string, o inputs.Opener) (*os.File, error) {
 	if path == "" {
 		return nil, nil // there is none
 	}
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	dir, err := userdir.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &inputs.MissingError{Flag: "--stage", Path: path}
 	} else if err != nil {
 		return nil, fmt.Errorf("--stage %q: %w; give a directory", path, inode.Plain(err))
 	}
-	stage := os.NewFile(uintptr(fd), path)
+	defer dir.Close()
+	stage, err := dir.File()
+	if err != nil {
+		return nil, fmt.Errorf("--stage %q: %w", path, inode.Plain(err))
+	}
 	_, _, err = o.KeepOut(fmt.Sprintf("--stage %q", path), stage)
 	return stage, err
 }

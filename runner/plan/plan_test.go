@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scidex-ai/scidex-oci/runner/inputs"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
@@ -59,4 +62,26 @@ func TestRecordable(t *testing.T) {
 	if err := recordable("--tmp", "/tmp/a\xff"); err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestStageHasTheRightsOfItsOwner: a user who puts a link in the place of a directory shows a run of root's nothing more.
+func TestStageHasTheRightsOfItsOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root works with the rights of others")
+	}
+	top := t.TempDir()
+	foreign, secret := filepath.Join(top, "foreign"), filepath.Join(top, "secret")
+	link := filepath.Join(foreign, "stage")
+	if err := errors.Join(os.Mkdir(foreign, 0o755), os.Mkdir(secret, 0o700), os.Symlink(secret, link), os.Chown(foreign, 54321, 54321)); err != nil {
+		t.Fatal(err)
+	}
+	o := inputs.Opener{Boundary: func() (*binds.Boundary, error) { return &binds.Boundary{}, nil }}
+	if f, err := openStage(link, o); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("%v, %v", f, err)
+	}
+	stage, err := openStage(foreign, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = stage.Close()
 }
