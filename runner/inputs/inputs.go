@@ -164,6 +164,11 @@ func (o Opener) CheckDirectory(in *Input) error {
 	return o.check(in)
 }
 
+// Check checks a file or directory that is copied into a run as if it were bound.
+func (o Opener) Check(flag string, f *os.File) error {
+	return o.check(&Input{Flag: flag, Bind: protocol.Bind{Source: f.Name()}, File: f})
+}
+
 // check checks the open descriptor; after it, the bind names the checked inode.
 func (o Opener) check(in *Input) error {
 	if err := o.describe(in); err != nil {

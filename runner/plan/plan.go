@@ -155,12 +155,23 @@ func resolve(ctx context.Context, host *phase.Host, a spec.Analysis, key catalog
 
 func opener(ctx context.Context, host *phase.Host, ids ids) inputs.Opener {
 	return inputs.Opener{
-		Reader: ids.reader(),
-		Fetch:  func(in spec.Input) (string, error) { return fetchInput(ctx, host, in) },
-		Boundary: sync.OnceValues(func() (*binds.Boundary, error) {
-			return binds.New(private(host, ids.Account.UID), host.AllowBinds, host.Log)
-		}),
+		Reader:   ids.reader(),
+		Fetch:    func(in spec.Input) (string, error) { return fetchInput(ctx, host, in) },
+		Boundary: boundary(host, ids.Account.UID),
 	}
+}
+
+// Copied checks what is copied into a run as what is bound. The copy is the caller's: only root reads more than its analysis may.
+func Copied(host *phase.Host) inputs.Opener {
+	uid := os.Geteuid()
+	return inputs.Opener{Reader: scan.Reader{Own: uid != 0, Root: uid == 0}, Boundary: boundary(host, uid)}
+}
+
+// boundary makes the rules when they are needed. uid is the caller's.
+func boundary(host *phase.Host, uid int) func() (*binds.Boundary, error) {
+	return sync.OnceValues(func() (*binds.Boundary, error) {
+		return binds.New(private(host, uid), host.AllowBinds, host.Log)
+	})
 }
 
 func openInputs(ctx context.Context, o inputs.Opener, a spec.Analysis, scriptSource string) (*inputs.Set, error) {

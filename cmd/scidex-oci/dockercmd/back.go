@@ -6,89 +6,100 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
-// takePlace gives the output directory the contents of kept, which it removes. A file that was written outside meanwhile, or that the run
+// takePlace gives the output directory the contents of kept, which it removes. A file that was written outside since, or that the run
 // left as it was, stays the same inode: an engine may write the run's output to it.
-func (s seen) takePlace(ctx context.Context, kept, dir string) error {
-	root, err := os.OpenRoot(dir)
+func (o *output) takePlace(ctx context.Context, kept *userdir.Dir) error {
+	if err := o.remaining(); err != nil {
+		return err
+	}
+	stay, err := o.stay(kept)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	if now, err := root.Stat("."); err != nil || !os.SameFile(now, s.dir) {
-		return errors.Join(err, errors.New("another directory has taken its place meanwhile"))
-	}
-	stay, err := s.stay(root, kept)
+	back, err := o.give(ctx, kept)
 	if err != nil {
 		return err
 	}
-	held, err := newAside(root)
-	if err != nil {
+	if err := errors.Join(o.replace(ctx, kept, stay), back()); err != nil {
 		return err
 	}
-	if err = held.take(stay); err == nil {
-		err = replace(ctx, kept, dir, held.name)
-	}
-	if err = errors.Join(err, held.giveBack()); err != nil { // also after an error: these files are not the run's
-		return err
-	}
-	return os.RemoveAll(kept)
+	return discard(ctx, kept)
 }
 
-// stay lists the files of the output directory that stay what they are.
-func (s seen) stay(root *os.Root, kept string) (names []string, err error) {
-	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		now, err := d.Info()
-		if err == nil && (s.written(name, now) || same(filepath.Join(root.Name(), name), filepath.Join(kept, name))) {
-			names = append(names, name)
+// replace removes what does not stay, and moves all of kept there.
+func (o *output) replace(ctx context.Context, kept *userdir.Dir, stay map[string]bool) error {
+	from, copied, err := o.bring(ctx, kept)
+	if err != nil {
+		return err
+	}
+	err = clear(ctx, o.dir, "", stay, copied)
+	if err == nil {
+		err = move(from, o.dir, "", stay)
+	}
+	if copied != "" {
+		err = errors.Join(err, from.Close(), remove(ctx, o.dir, copied))
+	}
+	return err
+}
+
+// stay lists the files of the output directory that stay what they are, and the directories above them.
+func (o *output) stay(kept *userdir.Dir) (map[string]bool, error) {
+	root, err := kept.Root()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	stay := map[string]bool{}
+	return stay, walk(o.dir, "", func(in *userdir.Dir, name, at string, st unix.Stat_t) error {
+		if regular(st) && (o.written(at, st) || same(in, name, root, at)) {
+			for ; at != "."; at = path.Dir(at) {
+				stay[at] = true
+			}
 		}
 		return nil
 	})
-	return names, err
 }
 
 // written reports whether a file was written outside since before the run.
-func (s seen) written(name string, now fs.FileInfo) bool {
-	before, known := s.files[name]
-	return !known || !os.SameFile(before, now) || before.Size() != now.Size() || !before.ModTime().Equal(now.ModTime())
+func (o *output) written(at string, now unix.Stat_t) bool {
+	before, known := o.before[at]
+	return !known || before.Dev != now.Dev || before.Ino != now.Ino || before.Size != now.Size || before.Mtim != now.Mtim
 }
 
 // same reports whether a file of a run has the contents of one outside, which gets its mode then.
-func same(outside, kept string) bool {
-	info, err := os.Lstat(kept)
-	if err != nil || !info.Mode().IsRegular() || !sameContents(outside, kept) {
+func same(in *userdir.Dir, name string, kept *os.Root, at string) bool {
+	info, err := kept.Lstat(at)
+	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	_ = os.Chmod(outside, info.Mode().Perm()) // fails for a file of another user
+	outside, err := in.Read(name)
+	if err != nil {
+		return false
+	}
+	defer outside.Close()
+	inside, err := kept.Open(at)
+	if err != nil {
+		return false
+	}
+	defer inside.Close()
+	if !sameContents(outside, inside) {
+		return false
+	}
+	_ = in.Do(func() error { return outside.Chmod(info.Mode().Perm()) }) // fails for a file of another user
 	return true
 }
 
-func sameContents(a, b string) bool {
-	x, err := os.Open(a)
-	if err != nil {
-		return false
-	}
-	defer x.Close()
-	y, err := os.Open(b)
-	if err != nil {
-		return false
-	}
-	defer y.Close()
+func sameContents(x, y io.Reader) bool {
 	var p, q [64 << 10]byte
 	for {
 		n, err := io.ReadFull(x, p[:])
@@ -102,41 +113,115 @@ func sameContents(a, b string) bool {
 	}
 }
 
-// clear makes a place for a file: what the run left there, or in place of a directory above, is removed.
-func clear(root *os.Root, name string) error {
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if info, err := root.Lstat(dir); err == nil && !info.IsDir() {
-			if err := root.Remove(dir); err != nil {
+// give makes all of kept that of the user with whose rights root works in the output directory: what follows needs no others. back
+// takes the directory itself back.
+func (o *output) give(ctx context.Context, kept *userdir.Dir) (back func() error, err error) {
+	uid, gid, other := o.dir.Owner()
+	if !other {
+		return func() error { return nil }, nil
+	}
+	f, err := kept.File()
+	if err != nil {
+		return nil, err
+	}
+	if err = outputs.Own(ctx, f, uid, gid, nil); err == nil {
+		err = f.Chown(uid, gid)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error { return errors.Join(f.Chown(os.Geteuid(), os.Getegid()), f.Close()) }, nil
+}
+
+// bring returns a directory whose entries can be moved into the output directory: kept, or a copy of it that is made there, and then
+// its name. If the copy fails, nothing has changed.
+func (o *output) bring(ctx context.Context, kept *userdir.Dir) (from *userdir.Dir, copied string, err error) {
+	fresh, name, err := o.temporary()
+	if err != nil {
+		return nil, "", err
+	}
+	if err := o.dir.Rename(name, kept, name, 0); err == nil { // so do entries of kept
+		return kept, "", errors.Join(fresh.Close(), remove(ctx, kept, name))
+	}
+	if err := o.carry(ctx, kept, fresh); err != nil {
+		return nil, "", errors.Join(err, fresh.Close(), remove(ctx, o.dir, name))
+	}
+	return fresh, name, nil
+}
+
+func (o *output) carry(ctx context.Context, kept, fresh *userdir.Dir) error {
+	from, err := kept.File()
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := fresh.File()
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	return o.dir.Do(func() error {
+		left, err := outputs.Carry(ctx, from, to, outputs.Bounds{})
+		if err == nil && len(left) > 0 {
+			err = fmt.Errorf("%q: %s", left[0].Path, left[0].Rejected)
+		}
+		return err
+	})
+}
+
+// clear removes what is in a directory, but for what stays and one entry more.
+func clear(ctx context.Context, d *userdir.Dir, at string, stay map[string]bool, but string) error {
+	names, err := d.Names(0)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		below := path.Join(at, name)
+		switch st, err := d.Lstat(name); {
+		case below == but:
+		case !stay[below]:
+			if err := remove(ctx, d, name); err != nil {
+				return err
+			}
+		case err == nil && directory(st):
+			if err := within(d, name, func(sub *userdir.Dir) error { return clear(ctx, sub, below, stay, but) }); err != nil {
 				return err
 			}
 		}
 	}
-	return errors.Join(root.RemoveAll(name), root.MkdirAll(path.Dir(name), 0o777))
+	return nil
 }
 
-// replace empties dir, but for one entry, and moves all entries of kept there, or copies them from another file system.
-func replace(ctx context.Context, kept, dir, but string) error {
-	old, err := os.ReadDir(dir)
+// move moves the entries of a directory to another one, with the rights of that. What stays there is not replaced.
+func move(from, to *userdir.Dir, at string, stay map[string]bool) error {
+	names, err := from.Names(0)
 	if err != nil {
 		return err
 	}
-	for _, entry := range old {
-		if entry.Name() == but {
+	for _, name := range names {
+		below := path.Join(at, name)
+		if !stay[below] {
+			if err := to.Do(func() error { return from.Rename(name, to, name, 0) }); err != nil {
+				return err
+			}
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(dir, entry.Name())); err != nil {
+		old, err := to.Lstat(name)
+		if err != nil {
 			return err
 		}
-	}
-	fresh, err := os.ReadDir(kept)
-	if err != nil {
-		return err
-	}
-	for _, entry := range fresh {
-		err := os.Rename(filepath.Join(kept, entry.Name()), filepath.Join(dir, entry.Name()))
-		if errors.Is(err, unix.EXDEV) {
-			return carry(ctx, kept, dir)
+		fresh, err := from.Lstat(name)
+		if err != nil {
+			return err
 		}
+		if !directory(old) || !directory(fresh) {
+			continue
+		}
+		err = within(from, name, func(from *userdir.Dir) error {
+			return within(to, name, func(to *userdir.Dir) error {
+				return errors.Join(move(from, to, below, stay), chmod(to, os.FileMode(fresh.Mode).Perm()))
+			})
+		})
 		if err != nil {
 			return err
 		}
@@ -144,20 +229,30 @@ func replace(ctx context.Context, kept, dir, but string) error {
 	return nil
 }
 
-func carry(ctx context.Context, kept, dir string) error {
-	from, err := os.Open(kept)
+// chmod sets the mode of a directory, if it is the caller's.
+func chmod(d *userdir.Dir, mode os.FileMode) error {
+	f, err := d.File()
 	if err != nil {
 		return err
 	}
-	defer from.Close()
-	to, err := os.Open(dir)
+	defer f.Close()
+	_ = d.Do(func() error { return f.Chmod(mode) }) // fails for one of another user
+	return nil
+}
+
+// discard removes the directory that a run left.
+func discard(ctx context.Context, kept *userdir.Dir) error {
+	f, err := kept.File()
 	if err != nil {
 		return err
 	}
-	defer to.Close()
-	left, err := outputs.Carry(ctx, from, to, outputs.Bounds{})
-	if err == nil && len(left) > 0 {
-		err = fmt.Errorf("%q: %s", left[0].Path, left[0].Rejected)
+	defer f.Close()
+	if err := outputs.Empty(ctx, f); err != nil {
+		return err
 	}
-	return err
+	above, err := userdir.Open(filepath.Dir(kept.Path()))
+	if err != nil {
+		return err
+	}
+	return errors.Join(above.Remove(filepath.Base(kept.Path()), f), above.Close())
 }

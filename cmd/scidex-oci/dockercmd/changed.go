@@ -1,58 +1,79 @@
 package dockercmd
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"path/filepath"
+	"maps"
+	"os"
 )
 
-// checkInputs returns an error where the run changed an input that is shown in the output directory. An engine takes the input itself for
+// contents are files, with their SHA-256, and directories, with none, by path.
+type contents map[string]string
+
+// at are those of a path and below it.
+func (c contents) at(top string) contents {
+	some := maps.Clone(c)
+	maps.DeleteFunc(some, func(name, _ string) bool { return !covers(top, name) })
+	return some
+}
+
+func (c contents) remove(top string) {
+	maps.DeleteFunc(c, func(name, _ string) bool { return covers(top, name) })
+}
+
+func covers(top, name string) bool {
+	_, inside := below(top, name)
+	return inside || name == top
+}
+
+// checkInputs returns an error if the run changed an input that is shown in the output directory. An engine takes the input itself for
 // what the run left at its place, since docker would have refused the change, or made it in the input.
-func (l layout) checkInputs(kept string) error {
+func (l layout) checkInputs(o *output, kept *os.Root) error {
 	for _, b := range l.into {
 		rest, _ := below(l.out.target, b.target)
-		if same, err := sameTree(b.source, filepath.Join(kept, rest)); err != nil || !same {
+		now, err := contentsOf(kept, rest)
+		if err != nil || !maps.Equal(now, o.inputs.at(rest)) {
 			return errors.Join(err, fmt.Errorf("the run changed the input %q, and inputs are read-only, also for InplaceUpdateRequirement", b.target))
 		}
 	}
 	return nil
 }
 
-// sameTree reports whether a file or directory of a run is as its source is.
-func sameTree(source, kept string) (bool, error) {
-	source, err := filepath.EvalSymlinks(source)
-	if err != nil {
-		return false, err
+// contentsOf reads a file or directory that a run left; nothing if it is neither, or missing.
+func contentsOf(kept *os.Root, top string) (contents, error) {
+	all := contents{}
+	if info, err := kept.Lstat(top); err != nil || info.Mode()&fs.ModeSymlink != 0 {
+		return all, ignoreMissing(err)
 	}
-	all, err := entries(source)
-	if err != nil {
-		return false, err
-	}
-	left, err := entries(kept)
-	if err != nil || len(all) != len(left) {
-		return false, ignoreMissing(err)
-	}
-	for name, mode := range all {
-		if left[name] != mode || mode.IsRegular() && !sameContents(filepath.Join(source, name), filepath.Join(kept, name)) {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-// entries are the types of all below a file or directory, by path.
-func entries(top string) (map[string]fs.FileMode, error) {
-	all := map[string]fs.FileMode{}
-	err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
+	return all, fs.WalkDir(kept.FS(), top, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.Type().IsRegular():
+			all[name], err = digest(kept, name)
 			return err
 		}
-		rest, err := filepath.Rel(top, name)
-		all[rest] = d.Type()
-		return err
+		all[name] = "" // a directory
+		if !d.IsDir() {
+			all[name] = d.Type().String()
+		}
+		return nil
 	})
-	return all, err
+}
+
+func digest(kept *os.Root, name string) (string, error) {
+	f, err := kept.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 func ignoreMissing(err error) error {

@@ -16,7 +16,8 @@ func TestCheckInputs(t *testing.T) {
 	if err := os.Symlink(filepath.Join(source, "dir"), link); err != nil {
 		t.Fatal(err)
 	}
-	l := layout{out: &bind{target: "/job"}, into: []bind{{source: filepath.Join(source, "file"), target: "/job/f"}, {source: link, target: "/job/d"}}}
+	l := layout{out: &bind{source: t.TempDir(), target: "/job"}, into: []bind{{source: filepath.Join(source, "file"), target: "/job/f"}, {source: link, target: "/job/d"}}}
+	o := filled(t, l)
 	for name, change := range map[string]func(kept string) error{
 		"":             func(string) error { return nil },
 		"another file": func(kept string) error { return os.WriteFile(filepath.Join(kept, "f"), []byte("after!"), 0o600) },
@@ -39,7 +40,12 @@ func TestCheckInputs(t *testing.T) {
 		if err := change(kept); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.checkInputs(kept); (err != nil) != (name != "") {
+		root, err := os.OpenRoot(kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		if err := l.checkInputs(o, root); (err != nil) != (name != "") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

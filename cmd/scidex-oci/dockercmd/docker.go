@@ -22,9 +22,9 @@ listed here, are refused by name with exit code 125, and nothing is started.
 
 Each run is one of "scidex-oci run", with its limits and defaults (variables and config file), and stays in the
 catalog. A bind is read-only, or it is the output directory: what is in it is copied into the run's working
-directory, which is shown at the same path, and what the run left replaces it in the end, as files of the caller. It is
-the bind that --workdir names. A bind that may be written at /tmp is the run's own /tmp; any other volume without :rw is
-read-only, and with it refused. Links that lead out of the
+directory, which is shown at the same path, and what the run left replaces it in the end, as files of the caller, or of
+the user to whom the directory belongs if root calls. It is the bind that --workdir names. A bind that may be written at
+/tmp is the run's own /tmp; any other volume without :rw is read-only, and with it refused. Links that lead out of the
 output directory and special files are not put back, and standard error names them.
 
 There is no network, with --network none and without --network. Where --network is not given,

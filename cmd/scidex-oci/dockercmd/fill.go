@@ -1,130 +1,157 @@
 package dockercmd
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"path"
-	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
-// seen is the output directory before a run.
-type seen struct {
-	dir   fs.FileInfo
-	files map[string]fs.FileInfo // its regular files, by path
-}
+// check refuses an open file or directory that must not be shown to a run.
+type check func(flag string, f *os.File) error
 
-// fill copies the inputs that are shown in the output directory into it, and refuses an output directory with anything but files
-// and directories: nothing else is copied into a run, and it would be gone in the end.
-func (l layout) fill() (seen, error) {
+// fill opens the output directory, and copies the inputs into it that are shown in it. What is refused leaves nothing there.
+func (l layout) fill(ctx context.Context, allowed check) (*output, error) {
 	if l.out == nil {
-		return seen{}, nil
+		return nil, nil //nolint:nilnil // there is none
 	}
-	root, err := os.OpenRoot(l.out.source) // no link in it leads a copy out of it
+	o, err := openOutput(ctx, l.out.source)
 	if err != nil {
-		return seen{}, fmt.Errorf("output directory: %w; make it first", err)
-	}
-	defer root.Close()
-	before, err := look(root)
-	if err != nil {
-		return before, fmt.Errorf("output directory: %w", err)
-	}
-	if len(l.into) == 0 {
-		return before, nil
-	}
-	for _, b := range l.into { // before anything is copied
-		if err := copyable(b.source); err != nil {
-			return seen{}, fmt.Errorf("input %q in the output directory: %w", b.source, err)
-		}
+		return nil, err
 	}
 	for _, b := range l.into {
 		rest, _ := below(l.out.target, b.target)
-		if err := copyTo(root, b.source, rest); err != nil {
-			return seen{}, fmt.Errorf("input %q in the output directory: %w", b.source, err)
+		if err = o.copy(ctx, b.source, rest, allowed); err != nil {
+			err = fmt.Errorf("input %q in the output directory: %w", b.source, err)
+			break
 		}
 	}
-	return look(root)
+	if err == nil && len(l.into) > 0 {
+		err = o.look()
+	}
+	if err != nil {
+		return nil, errors.Join(err, o.undo(ctx), o.close())
+	}
+	return o, nil
 }
 
-// copyable returns why a file or directory cannot be copied into the output directory.
-func copyable(source string) error {
-	info, err := os.Stat(source)
-	if err != nil || info.Mode().IsRegular() {
-		return err
+// undo removes what was copied, but for what had its place before.
+func (o *output) undo(ctx context.Context) (err error) {
+	if o == nil {
+		return nil
 	}
-	root, err := os.OpenRoot(source)
-	if err != nil {
-		return err
+	for _, at := range o.made {
+		err = errors.Join(err, o.in(at, func(d *userdir.Dir, name string) error { return remove(ctx, d, name) }))
 	}
-	defer root.Close()
-	_, err = look(root)
 	return err
 }
 
-// look lists the regular files of a directory that has nothing but files and directories.
-func look(root *os.Root) (s seen, err error) {
-	s.files = map[string]fs.FileInfo{}
-	if s.dir, err = root.Stat("."); err != nil {
-		return s, err
-	}
-	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
-			return nil
-		case err != nil || d.IsDir():
-			return err
-		case !d.Type().IsRegular():
-			return fmt.Errorf("%q is no file and no directory; take it away", filepath.Join(root.Name(), name))
-		}
-		if info, err := d.Info(); err == nil {
-			s.files[name] = info
-		}
-		return nil
-	})
-	return s, err
-}
-
-// copyTo copies a file or a directory. What is there already as the place of a mount is replaced.
-func copyTo(root *os.Root, source, target string) error {
-	source, err := filepath.EvalSymlinks(source)
+// copy copies a file or a directory. What is there already as the place of a mount is replaced.
+func (o *output) copy(ctx context.Context, source, target string, allowed check) error {
+	dir, file, err := openSource(source)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(root.RemoveAll(target), root.MkdirAll(path.Dir(target), 0o777)); err != nil {
+	defer file.Close()
+	if dir != nil {
+		defer dir.Close()
+	}
+	if err := allowed("--volume", file); err != nil {
 		return err
 	}
-	return filepath.WalkDir(source, func(name string, d fs.DirEntry, err error) error {
+	o.note(target)
+	if err := o.in(target, func(d *userdir.Dir, name string) error { return remove(ctx, d, name) }); err != nil {
+		return err
+	}
+	o.inputs.remove(target)
+	if dir == nil {
+		return o.put(file, target)
+	}
+	if err := o.mkdir(target); err != nil {
+		return err
+	}
+	return walk(dir, target, func(in *userdir.Dir, name, at string, st unix.Stat_t) error {
+		if directory(st) {
+			return o.mkdir(at)
+		}
+		f, err := in.Read(name)
 		if err != nil {
 			return err
 		}
-		rest, err := filepath.Rel(source, name)
-		switch {
-		case err != nil:
+		defer f.Close()
+		if err := allowed("--volume", f); err != nil {
 			return err
-		case d.IsDir():
-			return root.Mkdir(path.Join(target, rest), 0o777)
-		case d.Type().IsRegular():
-			return copyFile(root, name, path.Join(target, rest))
 		}
-		return fmt.Errorf("%q is no file and no directory", name)
+		return o.put(f, at)
 	})
 }
 
-func copyFile(root *os.Root, source, target string) error {
-	from, err := os.Open(source)
-	if err != nil {
-		return err
+// openSource opens a file, or a directory and that for reading. Links to it are followed, as for what is bound.
+func openSource(source string) (dir *userdir.Dir, f *os.File, err error) {
+	if dir, err = userdir.Open(source); err == nil {
+		if f, err = dir.File(); err != nil {
+			return nil, nil, errors.Join(err, dir.Close())
+		}
+		return dir, f, nil
 	}
-	defer from.Close()
+	if !errors.Is(err, unix.ENOTDIR) {
+		return nil, nil, err
+	}
+	above, name, err := userdir.ParentOfTarget(source)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer above.Close()
+	f, err = above.Read(name)
+	return nil, f, err
+}
+
+// note notes the topmost part of a path that is not there yet.
+func (o *output) note(target string) {
+	at := ""
+	for name := range strings.SplitSeq(target, "/") {
+		at = path.Join(at, name)
+		if _, there := o.before[at]; !there {
+			o.made = append(o.made, at)
+			return
+		}
+	}
+}
+
+func (o *output) mkdir(at string) error {
+	o.inputs[at] = ""
+	return o.in(at, func(d *userdir.Dir, name string) error {
+		made, err := d.Mkdir(name, 0o777)
+		if err != nil {
+			return err
+		}
+		return made.Close()
+	})
+}
+
+// put copies an open file.
+func (o *output) put(from *os.File, at string) error {
 	info, err := from.Stat()
 	if err != nil {
 		return err
 	}
-	to, err := root.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o200)
-	if err != nil {
-		return err
-	}
-	_, err = to.ReadFrom(from)
-	return errors.Join(err, to.Close())
+	return o.in(at, func(d *userdir.Dir, name string) error {
+		to, err := d.Exclusive(name, info.Mode().Perm()|0o200)
+		if err != nil {
+			return err
+		}
+		sum := sha256.New()
+		_, err = io.Copy(io.MultiWriter(to, sum), from)
+		o.inputs[at] = hex.EncodeToString(sum.Sum(nil))
+		return errors.Join(err, to.Close())
+	})
 }

@@ -12,13 +12,15 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // run runs an analysis as docker run runs a container.
-func (f front) run(ctx context.Context, args []string) error {
+func (f front) run(ctx context.Context, args []string) (err error) {
 	c, err := parse(args)
 	if err != nil {
 		return err
@@ -36,18 +38,34 @@ func (f front) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	before, err := l.fill()
+	out, err := f.fill(ctx, l)
 	if err != nil {
 		return err
 	}
-	if err := c.writeID(); err != nil {
-		return err
+	defer func() { err = errors.Join(err, out.close()) }()
+	id, err := c.writeID()
+	if err != nil {
+		return errors.Join(err, out.undo(ctx))
 	}
+	defer func() { err = errors.Join(err, id.close()) }()
 	ended := f.call(line...)
 	if !command.Silent(ended) { // nothing was run
-		return errors.Join(ended, c.removeID())
+		return errors.Join(ended, id.remove(), out.undo(ctx))
 	}
-	return cmp.Or(f.finish(ctx, c.id, l, before, ended), ended)
+	return cmp.Or(f.finish(ctx, c.id, l, out, ended), ended)
+}
+
+// fill fills the output directory with what passes the checks of what is bound.
+func (f front) fill(ctx context.Context, l layout) (out *output, err error) {
+	if len(l.into) == 0 {
+		return l.fill(ctx, nil)
+	}
+	st, err := f.OpenStores(ctx, f.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	return l.fill(ctx, plan.Copied(st.Host).Check)
 }
 
 // line is the command line of scidex-oci run.
@@ -87,29 +105,50 @@ func (c *container) words(image found) []string {
 	return slices.Concat(image.entrypoint, c.command)
 }
 
-// writeID writes the id to the file of --cidfile, which must be new.
-func (c *container) writeID() error {
-	if c.cidfile == "" {
-		return nil
-	}
-	file, err := os.OpenFile(c.cidfile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // the caller's umask says who may read it
-	if err != nil {
-		return fmt.Errorf("--cidfile: %w", err)
-	}
-	_, err = file.WriteString(c.id)
-	return errors.Join(err, file.Close())
+// idFile is the file of --cidfile, which stays open, so that no other is removed in its place. Nil: there is none.
+type idFile struct {
+	dir  *userdir.Dir
+	name string
+	file *os.File
 }
 
-// removeID removes the file of --cidfile, as docker does where there is no container.
-func (c *container) removeID() error {
+// writeID writes the id to the file of --cidfile, which must be new.
+func (c *container) writeID() (*idFile, error) {
 	if c.cidfile == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	dir, name, err := userdir.Parent(c.cidfile)
+	if err != nil {
+		return nil, fmt.Errorf("--cidfile: %w", err)
+	}
+	file, err := dir.Exclusive(name, 0o666) // the caller's umask says who may read it
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("--cidfile: %w", err), dir.Close())
+	}
+	id := &idFile{dir, name, file}
+	if _, err := file.WriteString(c.id); err != nil {
+		return nil, errors.Join(fmt.Errorf("--cidfile: %w", err), id.remove(), id.close())
+	}
+	return id, nil
+}
+
+// remove removes it, as docker does where there is no container.
+func (i *idFile) remove() error {
+	if i == nil {
 		return nil
 	}
-	return os.Remove(c.cidfile)
+	return i.dir.Remove(i.name, i.file)
+}
+
+func (i *idFile) close() error {
+	if i == nil {
+		return nil
+	}
+	return errors.Join(i.file.Close(), i.dir.Close())
 }
 
 // finish puts back what the run left.
-func (f front) finish(ctx context.Context, id string, l layout, before seen, ended error) error {
+func (f front) finish(ctx context.Context, id string, l layout, out *output, ended error) error {
 	res, err := f.result(ctx, id)
 	if err != nil {
 		return fmt.Errorf("nothing is put back of run %s: %w", id, err)
@@ -118,20 +157,34 @@ func (f front) finish(ctx context.Context, id string, l layout, before seen, end
 	if l.out == nil || res.Kept == "" {
 		return nil
 	}
-	left, err := l.sift(res.Kept)
+	if err := f.putBack(ctx, l, out, res.Kept, ended); err != nil {
+		return fmt.Errorf("put back into %q: %w; all that run %s left is in %q", l.out.source, err, id, res.Kept)
+	}
+	return nil
+}
+
+func (f front) putBack(ctx context.Context, l layout, out *output, dir string, ended error) error {
+	kept, err := userdir.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	root, err := kept.Root()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	left, err := l.sift(root)
 	for _, one := range left {
 		f.say(one)
 	}
 	if err == nil && ended == nil {
-		err = l.checkInputs(res.Kept)
-	}
-	if err == nil {
-		err = before.takePlace(ctx, res.Kept, l.out.source)
+		err = l.checkInputs(out, root)
 	}
 	if err != nil {
-		return fmt.Errorf("put back into %q: %w; all that run %s left is in %q", l.out.source, err, id, res.Kept)
+		return err
 	}
-	return nil
+	return out.takePlace(ctx, kept)
 }
 
 // tell says on standard error why a run did not end well by its own exit code, where the run itself, which is quiet, has not, and the

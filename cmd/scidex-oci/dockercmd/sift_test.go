@@ -36,7 +36,12 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	want["p/absolute"], want["input"], want["whole"], want["p/q/back"] = "q/file", filepath.Join(input, "in"), input, "../.."
-	left, err := l.sift(kept)
+	root, err := os.OpenRoot(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	left, err := l.sift(root)
 	if err != nil || len(left) != 5 {
 		t.Errorf("%q, %v", left, err)
 	}
