@@ -17,7 +17,7 @@ func TestDockerChecksInputs(t *testing.T) {
 	h.mustSucceed(os.Symlink(catalog, h.path("allowed/link")), os.Chmod(catalog, 0o644), os.Chmod(h.root, 0o755))
 	refused := map[string]string{
 		catalog: "where scidex-oci keeps", h.root: "where scidex-oci keeps", h.path("allowed/link"): "where scidex-oci keeps",
-		h.path("allowed"): "link", h.path("in/deep/file"): "allow_binds", h.path("in"): "allow_binds",
+		h.path("allowed"): "allowed/", h.path("in/deep/file"): "allow_binds", h.path("in"): "allow_binds",
 	}
 	if theHost.root {
 		refused[h.write("allowed/secret", "x", 0o600)] = "cannot read it"

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -80,8 +81,11 @@ func (o *output) copy(ctx context.Context, source, target string, allowed check)
 		return err
 	}
 	return walk(dir, target, func(in *userdir.Dir, name, at string, st unix.Stat_t) error {
-		if directory(st) {
+		switch {
+		case directory(st):
 			return o.mkdir(at)
+		case !regular(st):
+			return fmt.Errorf("%q is no file and no directory", filepath.Join(in.Path(), name))
 		}
 		f, err := in.Read(name)
 		if err != nil {
