@@ -16,8 +16,8 @@ import (
 
 // migration goes to the latest version.
 type migration struct {
-	db     *sql.DB
-	path   string // absolute
+	db *sql.DB
+	*named
 	schema fs.FS
 	latest int64
 	// allowNew says why no new catalog may be made.
@@ -76,10 +76,7 @@ func (m migration) useLog(ctx context.Context) error {
 
 // up applies the migrations, each in a transaction that locks at once.
 func (m migration) up(ctx context.Context) (err error) {
-	db, err := sql.Open("sqlite3", dsn(m.path, lockImmediate))
-	if err != nil {
-		return err
-	}
+	db := m.open(lockImmediate)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	provider, err := goose.NewProvider(goose.DialectSQLite3, db, m.schema, goose.WithDisableGlobalRegistry(true))
 	if err != nil {

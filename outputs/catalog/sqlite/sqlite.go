@@ -14,9 +14,6 @@ import (
 	"strings"
 	"time"
 
-	// The driver registers itself as "sqlite3".
-	_ "github.com/mattn/go-sqlite3"
-
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
 )
@@ -26,8 +23,9 @@ const timeout = 60 * time.Second
 
 // Catalog is a catalog.Catalog in a SQLite file.
 type Catalog struct {
-	db   *sql.DB
-	path string
+	db    *sql.DB
+	path  string
+	named *named
 	// writing holds one token while this handle writes, so that its goroutines queue here and only processes contend for the
 	// file.
 	writing chan struct{}
@@ -66,15 +64,13 @@ func open(ctx context.Context, path string, schema fs.FS, allowNew func(context.
 	if err := roomToOpen(absolute); err != nil {
 		return nil, fmt.Errorf("open catalog %q: %w", path, explainAt(absolute, err))
 	}
-	db, err := sql.Open("sqlite3", dsn(absolute, lockDeferred))
-	if err != nil {
-		return nil, fmt.Errorf("open catalog %q: %w", path, err)
-	}
-	if err := upToDate(ctx, migration{db: db, path: absolute, schema: schema, allowNew: allowNew}); err != nil {
+	file := &named{path: absolute}
+	db := file.open(lockDeferred)
+	if err := upToDate(ctx, migration{db: db, named: file, schema: schema, allowNew: allowNew}); err != nil {
 		_ = db.Close() // the first error counts
 		return nil, fmt.Errorf("open catalog %q: %w", path, explainAt(absolute, err))
 	}
-	return &Catalog{db: db, path: path, writing: make(chan struct{}, 1), timeout: timeout}, nil
+	return &Catalog{db: db, path: path, named: file, writing: make(chan struct{}, 1), timeout: timeout}, nil
 }
 
 // checkNew calls allowNew if path has no bytes yet. allowNew may see traces of a catalog that another process made since, so

@@ -29,6 +29,9 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 	if err := roomToWrite(c.path); err != nil {
 		return err
 	}
+	if err := c.logStands(ctx, conn); err != nil {
+		return err
+	}
 	if err := c.begin(ctx, conn); err != nil {
 		return err
 	}
@@ -49,7 +52,11 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 		return err
 	}
 	committed = true
-	return nil
+	// SQLite also commits into a file that has lost its name.
+	if err := c.named.stands(); err != nil {
+		return err
+	}
+	return c.logStands(detached, conn)
 }
 
 // turn waits for this process's turn to write, and returns a function that ends it. It is only for fairness: without the
