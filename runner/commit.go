@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,10 +33,13 @@ func (r *run) commit(ctx context.Context, end commit.End) (commit.Final, error) 
 	if err != nil {
 		return final, err
 	}
-	stores := commit.Stores{Ledger: r.ledger, Blobs: r.host.Blobs, Timeout: r.host.CommitTimeout, Log: r.host.Log}
 	return final, r.task.Suspender.Steady(func() error {
-		return stores.Run(ctx, final.Row, end.Harvest.Entries, r.task.Request.Stop)
+		return r.stores().Run(ctx, final.Row, end.Harvest.Entries, r.task.Request.Stop)
 	})
+}
+
+func (r *run) stores() commit.Stores {
+	return commit.Stores{Ledger: r.ledger, Catalog: r.host.Catalog, Blobs: r.host.Blobs, Timeout: r.host.CommitTimeout, Log: r.host.Log}
 }
 
 // sign adds the signed statement. A run that failed before it had a place for files gets one.
@@ -78,6 +82,10 @@ func (r *run) keepOutcome(ctx context.Context, end commit.End, final commit.Fina
 	}
 	told = fmt.Errorf("the result could not be committed: %w; it is kept in %q, %s", why, path, then)
 	next, err := end.Harvest.Entries.Read()
+	if err == nil {
+		// In another root nobody would look for it, and in another store its blobs are not.
+		err = cmp.Or(r.space.State.Stands(), r.host.Blobs.Stands())
+	}
 	if err == nil {
 		err = record.Keep(path, pending.Record{V: 1, Catalog: r.space.Location.Catalog, Message: told.Error(), Run: final.Row}, next)
 	}

@@ -88,7 +88,11 @@ func (r *run) finish(ctx context.Context) (result.Result, error) {
 	final, err := r.commit(ctx, end)
 	switch {
 	case err == nil:
-		final = r.deliver(ctx, end, final)
+		delivered := r.deliver(ctx, end, final)
+		if err := r.stores().Stand(); err != nil { // a hook may take hours
+			return r.keep(ctx, end, final, err) // as it was committed: the hook is due again
+		}
+		final = delivered
 	case !errors.Is(err, phase.ErrSuperseded):
 		return r.keep(ctx, end, final, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -31,7 +32,11 @@ const (
 // Store is a blob store in a directory of the caller's, or a remote one with a local directory for uploads.
 type Store struct {
 	dir    string
-	remote Remote // nil: the blobs are in dir
+	remote Remote      // nil: the blobs are in dir
+	blobs  fs.FileInfo // of the directory of blobs when the store was opened
+
+	mu    sync.Mutex
+	bound string // CatalogID when it was last read or set; empty: none
 }
 
 // Open opens the store in dir, the "blobs" directory itself, and makes missing parts of it, for its owner only. It refuses a
@@ -44,7 +49,11 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("blob store %s: %w", dir, err)
 	}
-	return &Store{dir: abs}, nil
+	blobs, err := os.Lstat(filepath.Join(abs, blobsDir))
+	if err != nil {
+		return nil, fmt.Errorf("blob store %s: %w", dir, err)
+	}
+	return &Store{dir: abs, blobs: blobs}, nil
 }
 
 // Dir is the store's directory, absolute.

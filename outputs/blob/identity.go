@@ -16,7 +16,11 @@ import (
 // CatalogID returns the identity of the catalog that the store belongs to, or "" if none yet.
 func (s *Store) CatalogID(ctx context.Context) (string, error) {
 	if s.remote == nil {
-		return s.idHere()
+		id, err := s.idHere()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.bound = id
+		return id, err
 	}
 	id, err := s.remote.CatalogID(ctx)
 	if err == nil && id != "" {
@@ -41,6 +45,29 @@ func (s *Store) idHere() (string, error) {
 		return "", fmt.Errorf("blob store: %s: %w", filepath.Join(s.dir, idFile), err)
 	}
 	return id, nil
+}
+
+// Stands reports as an error that the directory of blobs is not the one any more that was opened, or has lost or changed its
+// catalog: what was published is not in it then. A remote store is not asked.
+func (s *Store) Stands() error {
+	if s.remote != nil {
+		return nil
+	}
+	now, err := os.Lstat(filepath.Join(s.dir, blobsDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("blob store: %w", err)
+	}
+	if err != nil || !os.SameFile(s.blobs, now) {
+		return fmt.Errorf("blob store %s: the directory has been removed or replaced since this command opened it; put it back, or a copy of it from a backup", s)
+	}
+	s.mu.Lock()
+	bound := s.bound
+	s.mu.Unlock()
+	id, err := s.idHere()
+	if err == nil && bound != "" && id != bound {
+		err = fmt.Errorf("blob store %s: it belonged to the catalog %s when this command began, and its %s now says %q; put it back, or a copy of it from a backup", s, bound, idFile, id)
+	}
+	return err
 }
 
 // SetCatalogID binds the store to a catalog, permanently. The same identity again is no error; another one is.

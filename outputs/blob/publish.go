@@ -181,6 +181,9 @@ func (i *Ingest) hold() error {
 	if err != nil {
 		return err
 	}
+	if err := i.store.Stands(); err != nil {
+		return errors.Join(err, f.Close())
+	}
 	i.blobs = f
 	return nil
 }

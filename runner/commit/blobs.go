@@ -12,11 +12,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// KeepBlobs makes sure that the blobs a run names are in the store that its row may name. timeout is how long one more blob
-// may take.
+// KeepBlobs makes sure that the blobs a run names are in the store that its row may name, and that this is the store into which
+// they were published. timeout is how long one more blob may take.
 func KeepBlobs(ctx context.Context, blobs *blob.Store, timeout time.Duration, run catalog.Run, next func() (outputs.Entry, error)) error {
 	if !blobs.Shared() {
-		return nil
+		return blobs.Stands()
 	}
 	named, err := NamedBy(run, next)
 	if err != nil {

@@ -3,6 +3,7 @@
 package commit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ const DefaultTimeout = 60 * time.Second
 // Stores are where a commit goes.
 type Stores struct {
 	Ledger  phase.Ledger
+	Catalog catalog.Catalog // that has the Ledger
 	Blobs   *blob.Store
 	Timeout time.Duration // 0: DefaultTimeout
 	Log     *slog.Logger
@@ -49,8 +51,19 @@ func (s Stores) Run(ctx context.Context, run catalog.Run, entries *harvest.Spool
 		if err != nil {
 			return err
 		}
-		return s.Ledger.Commit(ctx, run, next)
+		return cmp.Or(s.Ledger.Commit(ctx, run, next), s.Stand())
 	})
+}
+
+// Stand reports as an error that the catalog's file, or the directory of blobs, is not the one any more that was opened: then what
+// was committed is not there, and nothing of the run may be removed.
+func (s Stores) Stand() error {
+	if c, ok := s.Catalog.(interface{ Stands() error }); ok {
+		if err := c.Stands(); err != nil {
+			return err
+		}
+	}
+	return s.Blobs.Stands()
 }
 
 // until allows retries up to a deadline.

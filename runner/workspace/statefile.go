@@ -70,6 +70,15 @@ func SameFile(f *os.File, path string) (bool, error) {
 	return err == nil && os.SameFile(open, named), err
 }
 
+// Stands reports as an error that the file is not at its name any more, because the root was moved or emptied.
+func (t *StateFile) Stands() error {
+	named, err := SameFile(t.File, t.Path)
+	if err == nil && !named {
+		err = fmt.Errorf("the state file %q is gone: the root directory has been moved, emptied or replaced; put it back", t.Path)
+	}
+	return err
+}
+
 // LockWait is Lock for a starting run: gc may have the lock for a moment, because it saw the file and no row.
 func LockWait(root string, key catalog.Key) (*StateFile, error) {
 	const timeout = time.Second

@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
+	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
 )
@@ -58,6 +59,9 @@ func (c committer) write(ctx context.Context, key catalog.Key, run catalog.Run, 
 	if err := c.keepBlobs(ctx, path); err != nil {
 		return none, notNow(path, err)
 	}
+	if err := c.create(ctx, run); err != nil {
+		return none, notNow(path, err)
+	}
 	err = c.writeRows(ctx, run, content)
 	if errors.Is(err, catalog.ErrEnded) {
 		return c.endedOtherwise(context.WithoutCancel(ctx), key, err)
@@ -69,6 +73,15 @@ func (c committer) write(ctx context.Context, key catalog.Key, run catalog.Run, 
 		return none, err
 	}
 	return c.Catalog.Get(context.WithoutCancel(ctx), key)
+}
+
+// create writes the intent again where the catalog was restored from a backup that is older than the run.
+func (c committer) create(ctx context.Context, run catalog.Run) error {
+	_, err := c.Catalog.Get(ctx, run.Key)
+	if errors.Is(err, catalog.ErrNotFound) {
+		err = c.Catalog.Create(ctx, store.Intent(run))
+	}
+	return err
 }
 
 func notNow(path string, err error) error {
