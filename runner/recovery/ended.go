@@ -34,8 +34,11 @@ func cleanEndedRun(ctx context.Context, p *pass.Pass, key catalog.Key) error {
 		return err
 	}
 	run, err := p.Catalog.Get(ctx, key)
-	if err != nil && !errors.Is(err, catalog.ErrNotFound) || err == nil && !run.State.Final() {
-		return errors.Join(err, t.Close()) // killed.MarkLost has reported the error
+	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
+		return errors.Join(err, t.Close())
+	}
+	if err == nil && !run.State.Final() {
+		return killed.CleanUnbegun(ctx, p, t, run)
 	}
 	if pending.Exists(p.Host, key) {
 		p.Record(t.Read(workspace.LocationOf(run)).Dir)

@@ -27,7 +27,7 @@ func tidyRun(ctx context.Context, p *pass.Pass, t *workspace.StateFile, key cata
 	}
 	open := err == nil && !run.State.Final()
 	if open && (run.Host != p.Hostname || killed.OfAnotherRoot(p.Root, run)) {
-		return t.Close()
+		return killed.CleanUnbegun(ctx, p, t, run)
 	}
 	if open {
 		_, resumable, err := resume.Resumable(p.Host, run)
