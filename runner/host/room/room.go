@@ -1,8 +1,9 @@
 // Package room reports how many runs fit the limits of this process and its user: open files, processes and ids. Its C
-// part (threads.c, watches.c) exits if the program cannot even start, before Go does with a trace.
+// part (threads.c, watches.c, limits.c) exits if the program cannot even start, before Go does with a trace.
 package room
 
 // #include "threads.h"
+// #include "limits.h"
 import "C"
 
 import (
@@ -30,11 +31,16 @@ type Room struct {
 	Threads int64 // of the user (RLIMIT_NPROC)
 	Others  int64 // the user's threads outside this process
 	Pairs   int64 // pairs of ids, one for each run
+	Space   int64 // bytes of address space of a process (RLIMIT_AS)
+	Data    int64 // bytes of its private memory (RLIMIT_DATA)
 }
 
 // Read reads this process's limits. It counts threads only if they are limited.
 func Read(u User, pairs int64) Room {
-	r := Room{Files: limit(unix.RLIMIT_NOFILE), Threads: Unlimited, Pairs: pairs}
+	r := Room{
+		Files: limit(unix.RLIMIT_NOFILE), Threads: Unlimited, Pairs: pairs,
+		Space: limit(unix.RLIMIT_AS), Data: limit(unix.RLIMIT_DATA),
+	}
 	if u.UID != 0 { // the kernel does not limit root
 		r.Threads = limit(unix.RLIMIT_NPROC)
 	}
@@ -95,6 +101,8 @@ func (r Room) Fit(jobs int64, d Demand) (fits int64, short string) {
 			r.Threads, r.Others + ownThreads, d.Lines*lineThreads + jobThreads,
 			fmt.Sprintf("processes and threads of this user (%d, others use %d, see \"ulimit -u\")", r.Threads, r.Others),
 		},
+		{r.Space, C.ROOM_SPACE - C.ROOM_SPACE_JOB, C.ROOM_SPACE_JOB, fmt.Sprintf("address space (%d bytes, see \"ulimit -v\")", r.Space)},
+		{r.Data, C.ROOM_DATA - C.ROOM_DATA_JOB, C.ROOM_DATA_JOB, fmt.Sprintf("private memory (%d bytes, see \"ulimit -d\")", r.Data)},
 		{r.Pairs, 0, d.Lines, fmt.Sprintf("ids for runs (%d pairs, see /etc/subuid and /etc/subgid)", r.Pairs)},
 	} {
 		if most := max(0, (bound.have-bound.base)/bound.each); bound.have < Unlimited && most < fits {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestFit(t *testing.T) {
-	plenty := Room{Files: 1 << 20, Threads: Unlimited, Pairs: 32767}
+	plenty := Room{Files: 1 << 20, Threads: Unlimited, Pairs: 32767, Space: Unlimited, Data: Unlimited}
 	with := func(change func(*Room)) Room {
 		r := plenty
 		change(&r)
@@ -32,8 +32,10 @@ func TestFit(t *testing.T) {
 		"few threads":         {with(func(r *Room) { r.Threads, r.Others = 120, 6 }), 60, Demand{Lines: 1}, 10, "(120, others use 6, "},
 		"no threads":          {with(func(r *Room) { r.Threads, r.Others = 12, 20 }), 1, Demand{Lines: 1}, 0, "processes and threads"},
 		"few ids":             {with(func(r *Room) { r.Pairs = 16 }), 60, overlapping, 5, "ids for runs (16 pairs,"},
-		"the least counts":    {Room{Files: 256, Threads: 60, Others: 0, Pairs: 3}, 60, Demand{Lines: 1}, 3, "ids for runs"},
-		"nothing is limited":  {Room{Unlimited, Unlimited, 0, Unlimited}, 1000, overlapping, 1000, ""},
+		"little space":        {with(func(r *Room) { r.Space = 2<<30 + 200<<20 }), 60, overlapping, 4, "address space"},
+		"little memory":       {with(func(r *Room) { r.Data = 256 << 20 }), 60, overlapping, 1, "private memory"},
+		"the least counts":    {Room{Files: 256, Threads: 60, Others: 0, Pairs: 3, Space: Unlimited, Data: Unlimited}, 60, Demand{Lines: 1}, 3, "ids for runs"},
+		"nothing is limited":  {Room{Unlimited, Unlimited, 0, Unlimited, Unlimited, Unlimited}, 1000, overlapping, 1000, ""},
 	} {
 		got, short := c.room.Fit(c.jobs, c.demand)
 		if got != c.want || (c.short == "") != (short == "") || !strings.Contains(short, c.short) {
