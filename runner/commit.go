@@ -24,7 +24,7 @@ func (r *run) commit(ctx context.Context, end commit.End) (commit.Final, error) 
 		report.Warnings = append(report.Warnings, plan.LimitWarnings(report.Enforced)...)
 	}
 	report.Warnings = append(report.Warnings, r.task.Observer.Warnings()...)
-	now := time.Now()
+	now := r.space.Date(time.Now())
 	final, err := commit.Judge(r.now(end), now)
 	if err == nil && r.host.Sign.Given() {
 		final, err = r.sign(ctx, end, final, now)

@@ -116,6 +116,18 @@ type Run struct {
 	OutputsTotal, RejectedTotal int64
 }
 
+// EndsNow is the FinishedAt of a run that ends now: never before its other times, which may be by another host's clock, or by this one
+// before it was set back.
+func (r Run) EndsNow() time.Time {
+	now := time.Now().UTC()
+	for _, earlier := range []time.Time{r.CreatedAt, r.StartedAt} {
+		if now.Before(earlier) {
+			now = earlier
+		}
+	}
+	return now
+}
+
 // Filter selects runs for List; zero fields select everything.
 type Filter struct {
 	Since, Until time.Time // by creation, to the millisecond: from Since on and before Until

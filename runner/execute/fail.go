@@ -27,7 +27,7 @@ func (e *execution) fail(ctx context.Context, err error) *phase.Failure {
 	err = e.Plan.Base.Aftercare(ctx, err)
 	var stopped *request.StoppedError
 	if errors.As(err, &stopped) {
-		e.stops.first, e.stops.at = &stopped.Signal, time.Now()
+		e.stops.first, e.stops.at = &stopped.Signal, e.Space.Date(time.Now())
 		return nil
 	}
 	var stdin *stdinError

@@ -15,10 +15,10 @@ type stops struct {
 }
 
 // add notes a request, and reports whether it kills the analysis at once: the second one does.
-func (s *stops) add(signal request.StopSignal) (kill bool) {
+func (s *stops) add(signal request.StopSignal, at time.Time) (kill bool) {
 	s.forced = s.first != nil || signal.Now
 	if s.first == nil {
-		s.first, s.at = &signal, time.Now()
+		s.first, s.at = &signal, at
 	}
 	return s.forced
 }
@@ -37,7 +37,7 @@ func (s *stops) listen(requests <-chan request.StopSignal, space *workspace.Work
 				continue
 			default:
 			}
-			if s.add(space.State.Attribute(signal)) {
+			if s.add(space.State.Attribute(signal), space.Date(time.Now())) {
 				cut()
 				space.Kill()
 			} else {

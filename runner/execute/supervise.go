@@ -33,6 +33,9 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	e.Observer.Open()
 	e.Suspender.End()
 	close(ended)
+	if !e.exit.Finished.IsZero() {
+		e.exit.Date(e.started, e.Space.Date(time.Now()))
+	}
 	failed := <-fed
 	if err == nil {
 		streaming.Wait() // every writer is dead: both streams end
@@ -65,7 +68,7 @@ func (e *execution) stream(streaming *sync.WaitGroup, created *sandbox.Created, 
 
 // start notes that the analysis has started.
 func (e *execution) start(ctx context.Context, at time.Time) {
-	e.started = at.UTC()
+	e.started = e.Space.Date(at)
 	e.Space.NoteInRow(ctx)
 	e.meter.Start(at)
 	e.Digests.Start(ctx)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
@@ -158,7 +159,7 @@ func (s *Session) Wait(watch Watch) (protocol.Exit, error) {
 			if watch.Landlock != nil {
 				watch.Landlock(m.Landlock)
 			}
-			watch.Started(m.At)
+			watch.Started(clock.At(m.At))
 		case protocol.MsgUsage:
 			watch.Usage(*m.Usage)
 		case protocol.MsgSuspended:

@@ -1,5 +1,12 @@
 package workspace
 
+import (
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
+)
+
 // Location is where a run lives on its host: what gc needs to find and remove what a killed run left.
 type Location struct {
 	// Machine identifies it among those with the host's name; empty if unknown.
@@ -22,7 +29,17 @@ type Location struct {
 	Promised bool `json:"-"`
 	// Launcher is the process that holds the run.
 	Launcher *Launcher `json:"launcher,omitempty"`
+	// Began is how long the Launcher's machine had been up when it began the run (clock.Boot).
+	Began time.Duration `json:"began,omitempty"`
 	// Logs are the files in which standard output and standard error grow until they become blobs. Each appears with its
 	// first byte.
 	Logs []string `json:"logs,omitempty"`
+}
+
+// Age is how long ago a run began: by the clock of this boot, which nobody can set, if it is of this boot, else by the date.
+func Age(run catalog.Run) time.Duration {
+	if l := LocationOf(run); l.Launcher != nil && l.Began > 0 && l.Launcher.BootID == BootID() {
+		return max(0, clock.Boot()-l.Began)
+	}
+	return max(0, time.Since(run.CreatedAt))
 }

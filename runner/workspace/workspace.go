@@ -18,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -37,6 +38,7 @@ type Workspace struct {
 	GroupName  string           // of the control group, on this host
 	Group      *cgroup.Group    // nil: none, or removed
 
+	began time.Time      // CreatedAt of Run, with its monotonic clock
 	noted sync.WaitGroup // see NoteInRow
 }
 
@@ -57,7 +59,7 @@ func Begin(ctx context.Context, host *phase.Host, ledger phase.Ledger, in Intent
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{Host: host, ledger: ledger, Account: in.Account, State: state}
+	w := &Workspace{Host: host, ledger: ledger, Account: in.Account, State: state, began: time.Now()}
 	if err := w.begin(ctx, in); err != nil {
 		return nil, errors.Join(err, state.Remove())
 	}
@@ -85,7 +87,7 @@ func (w *Workspace) begin(ctx context.Context, in Intent) (err error) {
 
 // locate decides where all of the run will be.
 func (w *Workspace) locate(ctx context.Context, in Intent) (err error) {
-	w.Location = Location{Machine: MachineID(), Dir: RunDir(w.Host.Tmp, in.Key.ID), State: w.State.Path, Blobs: w.Host.Blobs.URL()}
+	w.Location = Location{Machine: MachineID(), Dir: RunDir(w.Host.Tmp, in.Key.ID), State: w.State.Path, Blobs: w.Host.Blobs.URL(), Began: clock.Boot()}
 	if w.Location.Catalog, err = w.ledger.CatalogID(ctx); err != nil {
 		return &request.CatalogError{Err: err}
 	}
@@ -120,11 +122,14 @@ func (w *Workspace) row(in Intent) (catalog.Run, error) {
 		return catalog.Run{}, err
 	}
 	return catalog.Run{
-		Key: in.Key, State: catalog.Running, CreatedAt: time.Now().UTC(),
+		Key: in.Key, State: catalog.Running, CreatedAt: w.began.UTC(),
 		Labels: in.Analysis.Labels, Request: analysis, Place: location,
 		Host: host, BootID: BootID(), ToolVersion: w.Host.Version,
 	}, nil
 }
+
+// Date is the date of a moment of this process, by the clock as it was when the run was created: it may be set in between.
+func (w *Workspace) Date(at time.Time) time.Time { return clock.After(w.began, at).UTC() }
 
 // NoteInRow starts to record the Location in the row, so that gc may remove the directory where the state file is damaged.
 // Only the commit waits for it, by WaitNoted.

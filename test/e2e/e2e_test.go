@@ -48,7 +48,10 @@ var theHost host
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && waitingCalls[os.Args[1]] != nil {
-		fail(startUnderListener(waitingCalls[os.Args[1]], os.Args[2:]))
+		fail(startUnderListener(listenerFilter(waitingCalls[os.Args[1]]), os.Args[2:]))
+	}
+	if len(os.Args) > 2 && os.Args[1] == underClock {
+		fail(startUnderListener(clockFilter(), os.Args[2:]))
 	}
 	if len(os.Args) > 4 && os.Args[1] == underRefusal {
 		fail(startUnderRefusal(os.Args[2], os.Args[3], os.Args[4:]))

@@ -45,14 +45,13 @@ type answer struct {
 
 // startUnderListener replaces this process by the command. The filter is that of one thread, which execve(2) makes
 // the only one.
-func startUnderListener(calls map[uintptr]fileCall, command []string) error {
+func startUnderListener(program []unix.SockFilter, command []string) error {
 	runtime.LockOSThread()
 	if os.Geteuid() != 0 { // without CAP_SYS_ADMIN a filter needs it
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return err
 		}
 	}
-	program := listenerFilter(calls)
 	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	listener, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
 		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, uintptr(unsafe.Pointer(&filter)))

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // Stop stops a run, with now without its grace period. Close the Live once the run has ended.
@@ -60,7 +60,7 @@ func (st *Stores) Await(ctx context.Context, key catalog.Key) (catalog.Run, erro
 // Liveness says of a run that has not ended whether it lives, and since when. "running (dead)" is one that gc has to record;
 // of other hosts and roots only their location is known here.
 func (st *Stores) Liveness(ctx context.Context, run catalog.Run) (state, wall string) {
-	state, wall = string(run.State), screen.Clock(time.Since(run.CreatedAt).Milliseconds())
+	state, wall = string(run.State), screen.Clock(workspace.Age(run).Milliseconds())
 	if run.State == catalog.Queued { // no host yet
 		return state, wall
 	}

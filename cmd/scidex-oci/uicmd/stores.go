@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
@@ -12,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/ui"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // uiRuns, uiFiles and uiLife are the stores for the web application.
@@ -39,7 +39,7 @@ func (u uiRuns) Result(ctx context.Context, run catalog.Run) (result.Result, err
 // Look is life with the control group's counters.
 func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
 	state, _ := u.Liveness(ctx, run)
-	going := ui.Going{State: state, ElapsedMS: time.Since(run.CreatedAt).Milliseconds()}
+	going := ui.Going{State: state, ElapsedMS: workspace.Age(run).Milliseconds()}
 	live, err := watch.Attach(u.Host, run)
 	if err != nil {
 		return going // life reported why

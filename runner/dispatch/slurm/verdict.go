@@ -3,7 +3,6 @@ package slurm
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -30,7 +29,7 @@ type Ending struct {
 func (e Ending) Verdict(line Line) catalog.Run {
 	run := catalog.Run{
 		Key: line.Key(), State: catalog.Error, Reason: string(result.ReasonSandbox), ExitCode: result.ExitError, Message: e.message(),
-		CreatedAt: line.CreatedAt, FinishedAt: time.Now().UTC(), Labels: line.Labels, Request: filled(line.Request),
+		CreatedAt: line.CreatedAt, FinishedAt: catalog.Run{CreatedAt: line.CreatedAt}.EndsNow(), Labels: line.Labels, Request: filled(line.Request),
 		Report: json.RawMessage(`{"enforced":[]}`),
 	}
 	if e.Began != nil {
@@ -122,7 +121,7 @@ func Refused(line Line, r result.Result, host string) (catalog.Run, error) {
 	report, err := json.Marshal(r.Report)
 	run := catalog.Run{
 		Key: line.Key(), State: r.State, Reason: string(r.Reason), Message: r.Message, ExitCode: r.ExitCode,
-		CreatedAt: line.CreatedAt, FinishedAt: time.Now().UTC(), Labels: line.Labels, Request: filled(line.Request),
+		CreatedAt: line.CreatedAt, FinishedAt: catalog.Run{CreatedAt: line.CreatedAt}.EndsNow(), Labels: line.Labels, Request: filled(line.Request),
 		Report: report, Host: host, BootID: r.BootID, ToolVersion: r.ToolVersion,
 	}
 	return run, err

@@ -285,7 +285,7 @@ func (j *job) refuse(ctx context.Context, result result.Result, err error) error
 	l := j.ledger
 	run := l.row
 	run.State, run.Reason, run.Message, run.ExitCode = result.State, string(result.Reason), result.Message, result.ExitCode
-	run.FinishedAt = time.Now().UTC()
+	run.FinishedAt = run.EndsNow()
 	switch lost := l.Commit(context.WithoutCancel(ctx), run, nothing); {
 	case errors.Is(lost, phase.ErrSuperseded):
 		j.pass(Superseded)

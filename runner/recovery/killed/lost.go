@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -70,7 +69,7 @@ func commitLost(ctx context.Context, c catalog.Catalog, run catalog.Run, locatio
 			return err
 		}
 	}
-	run.FinishedAt = time.Now().UTC()
+	run.FinishedAt = run.EndsNow()
 	if run.Place, err = json.Marshal(location); err != nil { // the intent row does not have the inode
 		return err
 	}

@@ -41,13 +41,31 @@ type Exit struct {
 	// HostFull is why the run was ended to keep space free.
 	HostFull *freespace.Shortage `json:"host_full,omitempty"`
 	// WatchError is why the bounds could not be watched.
-	WatchError string    `json:"watch_error,omitempty"`
-	Started    time.Time `json:"started"`
-	Finished   time.Time `json:"finished"`
+	WatchError string `json:"watch_error,omitempty"`
+	// Started and Finished are as far apart as the monotonic clock says, whatever the date became in between.
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished"`
 	// Scratch names files that the analysis left outside /work, where they are lost: some, inside paths.
 	Scratch []string `json:"scratch,omitempty"`
 	// Suspended is the time spent suspended between Started and Finished.
 	Suspended time.Duration `json:"suspended,omitempty"`
+}
+
+// Date moves all times to the launcher's, by which the analysis started at that moment, or has finished now if it did not start: the
+// date of the supervisor's clock may have been set.
+func (e *Exit) Date(started, now time.Time) {
+	finished := now
+	if !started.IsZero() && !e.Started.IsZero() {
+		finished = started.Add(e.Finished.Sub(e.Started))
+	}
+	shift := finished.Sub(e.Finished)
+	if !e.Started.IsZero() {
+		e.Started = e.Started.Add(shift)
+	}
+	e.Finished = e.Finished.Add(shift)
+	for i := range e.Audit {
+		e.Audit[i].At = e.Audit[i].At.Add(shift)
+	}
 }
 
 // Usage is a run's use as seen in the container's /proc, where no control group reports it.

@@ -53,7 +53,8 @@ type Message struct {
 	Entries []outputs.Entry `json:"entries,omitempty"`
 	Totals  *outputs.Totals `json:"totals,omitempty"`
 	Clean   *Clean          `json:"clean,omitempty"`
-	At      time.Time       `json:"at,omitzero"`
+	// At comes with started: when that was (clock.Boot).
+	At time.Duration `json:"at,omitempty"`
 	// Landlock comes with started: the version that holds the analysis, 0 where the kernel has none.
 	Landlock int    `json:"landlock,omitempty"`
 	Note     string `json:"note,omitempty"`

@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/audit"
 	"github.com/scidex-ai/scidex-oci/runner/container"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/scratch"
@@ -80,6 +81,9 @@ func (a *analysis) watch(ctx context.Context) {
 	})
 	waited()
 	exit.Finished, exit.Suspended = time.Now(), a.pause.ran.Stood()
+	if !exit.Started.IsZero() {
+		exit.Finished = clock.After(exit.Started, exit.Finished)
+	}
 	exit.Scratch = a.scratch.Names()
 	a.scratch.Close()
 	close(a.ended)
@@ -109,7 +113,7 @@ func (a *analysis) begin(ctx context.Context) (at time.Time) {
 	if a.watchdog == nil {
 		a.watchdog = a.watchBounds(ctx)
 	}
-	a.launcher.tell(protocol.Message{Type: protocol.MsgStarted, At: at, Landlock: a.landlock})
+	a.launcher.tell(protocol.Message{Type: protocol.MsgStarted, At: clock.Boot(), Landlock: a.landlock})
 	a.timers.Go(a.timeout)
 	a.timers.Go(a.sample)
 	return at

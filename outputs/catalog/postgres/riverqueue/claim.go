@@ -80,7 +80,7 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 		case catalog.Running:
 			run.State, run.Reason, run.ExitCode = catalog.Lost, "supervisor_lost", lostExit
 			run.Message = fmt.Sprintf("its worker on host %q did not report in time; the queue has given the analysis to another", run.Host)
-			run.FinishedAt = time.Now().UTC()
+			run.FinishedAt = run.EndsNow()
 			if err := postgres.End(ctx, tx, run); err != nil {
 				return err
 			}

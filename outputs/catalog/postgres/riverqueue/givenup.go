@@ -71,7 +71,7 @@ func endGivenUp(ctx context.Context, tx pgx.Tx, id string) error {
 	if err != nil {
 		return err
 	}
-	run.State, run.Reason, run.ExitCode, run.FinishedAt = catalog.Lost, "supervisor_lost", lostExit, time.Now().UTC()
+	run.State, run.Reason, run.ExitCode, run.FinishedAt = catalog.Lost, "supervisor_lost", lostExit, run.EndsNow()
 	run.Message = fmt.Sprintf("the queue has given the analysis up after it was brought to workers %d times; \"scidex-oci queue retry\" queues it again", tries)
 	return postgres.End(ctx, tx, run)
 }

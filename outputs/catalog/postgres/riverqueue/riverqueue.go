@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
@@ -84,7 +83,7 @@ func endedByCancel(run catalog.Run) catalog.Run {
 	if run.State == catalog.Running {
 		run.Message = fmt.Sprintf("canceled in the queue; its worker on host %q did not report", run.Host)
 	}
-	run.State, run.Reason, run.ExitCode, run.FinishedAt = catalog.Canceled, "stopped", canceledExit, time.Now().UTC()
+	run.State, run.Reason, run.ExitCode, run.FinishedAt = catalog.Canceled, "stopped", canceledExit, run.EndsNow()
 	return run
 }
 

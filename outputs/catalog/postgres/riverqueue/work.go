@@ -266,7 +266,7 @@ func (w *worker) refuse(ctx context.Context, job *river.Job[args]) error {
 		if err != nil || run.State != catalog.Queued {
 			return err
 		}
-		run.State, run.Reason, run.ExitCode, run.FinishedAt = catalog.Error, "request", lostExit, time.Now().UTC()
+		run.State, run.Reason, run.ExitCode, run.FinishedAt = catalog.Error, "request", lostExit, run.EndsNow()
 		run.Message = unread.Error()
 		return postgres.End(ctx, tx, run)
 	})
