@@ -9,6 +9,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
+	"github.com/scidex-ai/scidex-oci/runner/workspace"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // clean removes what is left on the host, or keeps the working directory if requested. What it cannot remove is gc's, by the
@@ -19,6 +21,9 @@ func (r *run) clean(ctx context.Context, end commit.End, final commit.Final) com
 	lost, err := r.space.Clean(ctx, final.Keep, r.task.Plan.Links())
 	*warnings = append(*warnings, lost...)
 	cleaned()
+	if end.HasWork && final.Keep && end.Ended.Analysis.Keep == spec.KeepNever {
+		r.space.Warn(workspace.NoteUnharvested(r.host.Root, end.Row.Key, r.space.Location, final.Report.Usage.WorkBytes))
+	}
 	defer r.span("release")()
 	if err = errors.Join(err, r.release(end.Harvest.Entries)); err != nil {
 		*warnings = append(*warnings, r.space.Left()+"; `scidex-oci gc` tries again: "+result.Sentence(err))

@@ -14,6 +14,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/signing"
 )
 
+// Unharvested is a bound of directories in number and in bytes; 0 is none.
+type Unharvested struct {
+	Dirs  int
+	Bytes int64
+}
+
 // Host is what runs share on this host: the stores, the directories and the rules of the user who started the program. It
 // has no methods: each phase takes what it needs.
 type Host struct {
@@ -25,6 +31,8 @@ type Host struct {
 	Tmp string
 	// MinFree is the free space to leave on the file systems of working directories and blobs.
 	MinFree freespace.Floor
+	// MaxUnharvested bounds the directories that stay because a harvest failed: at one of these bounds no run starts.
+	MaxUnharvested Unharvested
 	// Private are further files and directories of this program that no analysis of others may read: the catalog and the
 	// blob store where they are not below Root.
 	Private []string

@@ -114,6 +114,7 @@ func New(ctx context.Context, host *phase.Host, req request.Request, launched *s
 		func() (err error) { p.Export, err = openExport(analysis.Export, req.Overwrite); return err },
 		func() error { return checkDirectory(ctx, host, key) },
 		func() error { return checkSpace(host, p) },
+		func() error { return checkUnharvested(host) },
 		func() (err error) { // it may wait
 			defer trace.From(ctx).Span(trace.Run, "choose the limits")()
 			p.Parent, err = chooseParent(p.Analysis, launched.Groups(), req.Analysis.CPUs != 0)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -60,6 +61,28 @@ func checkSpace(host *phase.Host, p *Plan) error {
 		}
 	}
 	return nil
+}
+
+// checkUnharvested refuses a run while as many directories stay after failed harvests as the operator allows: an analysis that
+// had a way to make its harvest fail would fill the disk with them. Those of runs that are under way are not counted yet.
+func checkUnharvested(host *phase.Host) error {
+	all, err := workspace.ReadUnharvested(host.Root)
+	if err != nil {
+		return err
+	}
+	bound := host.MaxUnharvested
+	allowed := ""
+	switch {
+	case bound.Dirs > 0 && all.Dirs >= bound.Dirs:
+		allowed = fmt.Sprintf("max_unharvested allows %d", bound.Dirs)
+	case bound.Bytes > 0 && all.Bytes >= bound.Bytes:
+		allowed = "max_unharvested_size allows " + format.Size(bound.Bytes)
+	default:
+		return nil
+	}
+	return fmt.Errorf("%d working directories with %s stay because they could not be harvested, one of them at %q, and %s: "+
+		"take out of them what you need and remove them with `scidex-oci --root %s rm ID`, or raise the bound in the config file",
+		all.Dirs, format.Size(all.Bytes), all.Last, allowed, host.Root)
 }
 
 // workEnforced says who holds the bounds of /work.

@@ -52,7 +52,7 @@ func checkAnalysis(c *options.Config) error {
 // one they depend on the environment.
 func checkStores(c *options.Config, env options.Lookup, key string) error {
 	switch key {
-	case "min_free":
+	case "min_free", "max_unharvested", "max_unharvested_size":
 		_, err := stores.ReadPolicy(&c.Global, env, nil)
 		return err
 	case "root", "db", "blobs", "tmp", "log_level", "log_format":

@@ -49,7 +49,7 @@ func configKeys() []*Flag { return configFlags(&Global{}, &Run{}) }
 // configFlags are the global flags and those of run, but not what names one run.
 func configFlags(g *Global, o *Run) []*Flag {
 	var unused Text
-	own := slices.Concat(g.Flags(), o.Flags(g))
+	own := slices.Concat(g.Flags(), o.Flags(g), g.UnharvestedKeys())
 	own = Without(own, "config", "id", "file", "again", "script", "trace", allowHost)
 	for _, name := range []string{allowBinds, allowHosts, denyAddresses} {
 		own = append(own, GivenList(&unused, name, ""))

@@ -16,6 +16,8 @@ type Global struct {
 	Root, DB, Blobs, Tmp, LogLevel, LogFormat, Config Text
 	// MinFree has a flag in the commands that make runs. The others have it from the config file.
 	MinFree Text
+	// MaxUnharvested and MaxUnharvestedSize have no flag: the config file has them.
+	MaxUnharvested, MaxUnharvestedSize Text
 	// Inject has flags in the same commands.
 	Inject Text
 	// Sign has flags in the same commands.
@@ -44,6 +46,15 @@ func (g *Global) MinFreeFlag() *Flag {
 	return Given(&g.MinFree, "min-free", "end runs and start none while the file system of /work or of the blobs has less free than `SIZE|PERCENT%`; 0 for no such floor (default: the smaller of 5% and 2GiB)")
 }
 
+// UnharvestedKeys are the keys of a config file that bound the directories which stay because a harvest failed. Those of the
+// operator's file hold for all users.
+func (g *Global) UnharvestedKeys() []*Flag {
+	return []*Flag{
+		Given(&g.MaxUnharvested, "max-unharvested", "start no run while `N` working directories stay because their harvest failed; 0 for no such bound (default: 100)"),
+		Given(&g.MaxUnharvestedSize, "max-unharvested-size", "start no run while such directories have `SIZE` together; 0 for no such bound (default: 64GiB)"),
+	}
+}
+
 // InjectFlag is the flag of Inject. No manifest has it: it names variables of this command's environment.
 func (g *Global) InjectFlag() *Flag {
 	return GivenList(&g.Inject, "inject", "add a header to requests that an analysis sends in plain text to a host of --allow-host, which go on over TLS: `[METHOD ]HOST/PREFIX/=HEADER:env:VARIABLE`; the analysis does not get the value; repeatable; see docs/requests.md")
@@ -56,6 +67,10 @@ func (g *Global) Load(env Lookup, flags []*Flag, others ...*Flag) error {
 	hidden := append(g.SignFlags(), g.MinFreeFlag(), g.InjectFlag())
 	for _, f := range slices.Concat(flags, others, hidden) {
 		err = cmp.Or(err, f.take(l))
+	}
+	system, _ := g.file.operators(OperatorConfig) // Allowed returns the error to whoever starts runs
+	for _, f := range g.UnharvestedKeys() {
+		err = cmp.Or(err, f.take(layers{configFile - 1: system, configFile: g.file}))
 	}
 	return err
 }

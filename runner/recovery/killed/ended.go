@@ -2,6 +2,7 @@ package killed
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -9,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // CleanEnded removes what an ended run left, or keeps its directory if requested, and releases its lock.
@@ -26,10 +28,26 @@ func CleanEnded(ctx context.Context, p *pass.Pass, t *workspace.StateFile, run c
 		p.Report.PostProcess = append(p.Report.PostProcess, run.Key)
 	}
 	location.Ended = only
-	if err := clean(ctx, p, location); err != nil || p.Dry {
+	if only && !p.Dry {
+		err = noteUnharvested(p, run, location)
+	}
+	if err = errors.Join(err, clean(ctx, p, location)); err != nil || p.Dry {
 		return errors.Join(err, t.Close())
 	}
 	return t.Remove()
+}
+
+// noteUnharvested counts a directory that stays although nobody has asked for it.
+func noteUnharvested(p *pass.Pass, run catalog.Run, location workspace.Location) error {
+	var a spec.Analysis
+	if err := json.Unmarshal(run.Request, &a); err != nil || a.Keep != spec.KeepNever {
+		return nil //nolint:nilerr // a row that the catalog has lost
+	}
+	res, err := result.New(run)
+	if err != nil {
+		return err
+	}
+	return workspace.NoteUnharvested(p.Root, run.Key, location, res.Usage.WorkBytes)
 }
 
 // isOnlyCopy reports whether the directory of an ended run stays. A committed run's directory is no result any more, unless it
