@@ -29,6 +29,9 @@ type Source struct {
 	// where Supervisor has the run.
 	Dir  *os.File
 	Root bool // the caller is the host's root
+	Lost bool // the ingest directory that the analysis' logs were in is gone
+	// Hopeless is why the working directory is not read any more; nil: it is.
+	Hopeless error
 }
 
 func (s Source) resumed() bool { return s.Dir != nil }
@@ -75,7 +78,10 @@ func Run(ctx context.Context, from Source, ended phase.Ended) Harvested {
 	tracer := trace.From(ctx)
 	defer tracer.Span(trace.Run, "harvest")()
 	w := &walk{from: from, ended: ended, Harvested: Nothing()}
-	err := tracer.Do(trace.Run, "read the working directory", w.gather)
+	err := from.Hopeless
+	if err == nil {
+		err = tracer.Do(trace.Run, "read the working directory", w.gather)
+	}
 	defer tracer.Span(trace.Run, "publish")()
 	err = errors.Join(err, w.publishLogs(), w.publishScript(), w.publishStdin())
 	if failed := from.Ingest.Sync(); failed != nil {
@@ -234,14 +240,14 @@ func (w *walk) publishStdin() error {
 }
 
 // publish moves a file of the ingest directory into the blob store. A killed launcher may have published it; or the
-// directory is missing, and the result has a warning.
+// directory is gone, and the result has a warning.
 func (w *walk) publish(f phase.LogFile) (result.Log, error) {
 	log := result.Log{Bytes: f.Total, Truncated: f.Total > f.Kept}
 	if f.SHA256 == "" {
 		return log, nil
 	}
 	err := w.from.Ingest.Publish(f.Name, f.SHA256)
-	if w.from.resumed() && errors.Is(err, fs.ErrNotExist) {
+	if w.from.Lost && errors.Is(err, fs.ErrNotExist) {
 		log.Truncated = true
 		return log, nil
 	}

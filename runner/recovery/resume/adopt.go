@@ -3,6 +3,7 @@ package resume
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -25,10 +26,19 @@ type adopted struct {
 	ingest   *blob.Ingest
 }
 
+// maxRescues bounds how often a gc that is killed, perhaps because a file system does not answer, is followed by another that
+// begins the same harvest.
+const maxRescues = 3
+
 // harvest notes that the analysis has ended, and harvests.
 func (w adopted) harvest(ctx context.Context, ended phase.Ended, from harvest.Source) harvest.Harvested {
-	if err := w.state.Record(w.location); err != nil {
+	location := w.location
+	location.Rescues++
+	if err := w.state.Record(location); err != nil {
 		return harvest.Failed(err)
+	}
+	if w.location.Rescues >= maxRescues {
+		from.Hopeless = fmt.Errorf("gc has begun to harvest %q %d times and was killed each time; it is not tried again", w.location.Dir, w.location.Rescues)
 	}
 	return harvest.Run(ctx, from, ended)
 }
