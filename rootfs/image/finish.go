@@ -45,8 +45,13 @@ func packagesOf(tree *os.File) (digest.Digest, error) {
 	fd, err := unix.Openat2(int(tree.Fd()), packagesFile, &unix.OpenHow{
 		Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
 	})
+	for _, is := range []error{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES, unix.ENXIO, unix.ENODEV} {
+		if errors.Is(err, is) {
+			return "", nil // of an image without such a file: by path, link, mode or type
+		}
+	}
 	if err != nil {
-		return "", nil //nolint:nilerr // whatever prevents the opening, it has no such file
+		return "", fmt.Errorf("open its list of packages: %w", err)
 	}
 	f := os.NewFile(uintptr(fd), packagesFile)
 	defer f.Close()

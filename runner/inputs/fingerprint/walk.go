@@ -97,7 +97,7 @@ func join(path, name string) string {
 func (w *walk) entry(h hash.Hash, dir *os.File, name, path string, depth int) error {
 	st, err := inode.Stat(int(dir.Fd()), name)
 	if errors.Is(err, unix.ENOENT) {
-		return nil // removed since it was listed, as Newest shows
+		return &entryError{path, ErrChanged} // removed since it was listed, or its file system fails
 	}
 	if err != nil {
 		return fmt.Errorf("%q: %w", path, err)
