@@ -32,7 +32,7 @@ func (s *staging) special(dir int, name string, st *unix.Stat_t) error {
 	}
 	target, err := readlinkAt(dir, name)
 	if err != nil {
-		return asRefusal(err)
+		return err
 	}
 	if err := unix.Symlinkat(target, s.to.fd(), name); err != nil {
 		return fmt.Errorf("target: %w", err)

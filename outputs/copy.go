@@ -17,7 +17,7 @@ const (
 )
 
 // copier copies regular files of a hostile tree. It serves many files to reuse its buffers. Its refusals are verdicts on the
-// source; its errors are about the target.
+// source, which another process has changed; its errors are of a file system.
 type copier struct {
 	buf  []byte
 	zero []byte
@@ -44,7 +44,7 @@ func (c *copier) copy(ctx context.Context, src int, st *unix.Stat_t, dst *os.Fil
 		if err := c.zeros(ctx, sum, data-off); err != nil {
 			return "", err
 		}
-		if err := c.data(ctx, src, dst, sum, data, hole); err != nil {
+		if err := c.data(ctx, src, st, dst, sum, data, hole); err != nil {
 			return "", err
 		}
 		off = hole
@@ -67,16 +67,16 @@ func (c *copier) whole(src int, st *unix.Stat_t, room []byte) ([]byte, error) {
 	for read := 0; ; {
 		n, err := pread(src, room[read:size+1], int64(read))
 		if err != nil {
-			return nil, asRefusal(err)
+			return nil, fmt.Errorf("read: %w", err)
 		}
 		if read += n; read > size {
-			return nil, refuse(Changed, "became longer while it was read")
+			return nil, resized(src, st, "longer")
 		}
 		if read == size {
 			return room[:size], sameInode(src, st)
 		}
 		if n == 0 {
-			return nil, refuse(Changed, "became shorter while it was read")
+			return nil, resized(src, st, "shorter")
 		}
 	}
 }
@@ -85,8 +85,10 @@ func (c *copier) whole(src int, st *unix.Stat_t, room []byte) ([]byte, error) {
 // everything is data.
 func extent(fd int, off, size int64) (data, hole int64) {
 	data, err := unix.Seek(fd, off, unix.SEEK_DATA)
-	if err == unix.ENXIO {
-		return size, size
+	if err == unix.ENXIO { // none, if a hole begins here
+		if hole, err := unix.Seek(fd, off, unix.SEEK_HOLE); err == nil && hole == off {
+			return size, size
+		}
 	}
 	if err != nil {
 		return off, size
@@ -113,17 +115,17 @@ func (c *copier) zeros(ctx context.Context, sum hash.Hash, n int64) error {
 	return nil
 }
 
-func (c *copier) data(ctx context.Context, src int, dst *os.File, sum hash.Hash, off, end int64) error {
+func (c *copier) data(ctx context.Context, src int, st *unix.Stat_t, dst *os.File, sum hash.Hash, off, end int64) error {
 	for off < end {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		n, err := pread(src, c.buf[:min(end-off, copyBytes)], off)
 		if err != nil {
-			return asRefusal(err)
+			return fmt.Errorf("read: %w", err)
 		}
 		if n == 0 {
-			return refuse(Changed, "became shorter while it was read")
+			return resized(src, st, "shorter")
 		}
 		if off < int64(len(c.head)) {
 			copy(c.head[off:], c.buf[:n])
@@ -144,18 +146,31 @@ func (c *copier) data(ctx context.Context, src int, dst *os.File, sum hash.Hash,
 func (c *copier) unchanged(src int, st *unix.Stat_t) error {
 	n, err := pread(src, c.buf[:1], st.Size)
 	if err != nil {
-		return asRefusal(err)
+		return fmt.Errorf("read: %w", err)
 	}
 	if n > 0 {
-		return refuse(Changed, "became longer while it was read")
+		return resized(src, st, "longer")
 	}
 	return sameInode(src, st)
+}
+
+// resized is the verdict on a file with more or fewer bytes than st says. If its size is the same, it is the file system
+// that gave the wrong number.
+func resized(src int, st *unix.Stat_t, how string) error {
+	var now unix.Stat_t
+	if err := unix.Fstat(src, &now); err != nil {
+		return fmt.Errorf("stat: %w", err)
+	}
+	if now.Size == st.Size {
+		return fmt.Errorf("read: the contents are %s than the %d bytes of its size", how, st.Size)
+	}
+	return refuse(Changed, "became %s while it was read", how)
 }
 
 func sameInode(src int, st *unix.Stat_t) error {
 	var now unix.Stat_t
 	if err := unix.Fstat(src, &now); err != nil {
-		return asRefusal(err)
+		return fmt.Errorf("stat: %w", err)
 	}
 	if now.Size != st.Size || now.Mtim != st.Mtim || now.Ctim != st.Ctim {
 		return refuse(Changed, "was written while it was read")

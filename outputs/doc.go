@@ -13,12 +13,15 @@
 // marks the files that a process which outlived the analysis had open or mapped for writing: the init stops such processes
 // before they are killed, and the supervisor checks. Every output is marked if not all descriptors can be checked (262,144),
 // or if the launcher and supervisor were killed since. A file whose descriptor is in transit through a socket, or which is
-// only mapped on btrfs, is not marked. "changed" is an entry that a process outside of the run exchanged, wrote to or holds
-// while it was read, since no process of the run is alive then.
+// only mapped on btrfs, is not marked. "changed" is a file whose size or times a process outside of the run changed while
+// it was read, since no process of the run is alive then.
 //
 // Neither launcher nor supervisor holds the verdicts of all files in memory: they wait for the commit in an unnamed file,
 // and the result has a bounded excerpt. The walk makes the system calls, and another goroutine hashes small files in the
 // same order (queue.go); the launcher syncs and names 4,096 of them while the supervisor goes on. Files that nothing else
-// can write to are hard-linked instead of copied (docs/adr/0010). A file that the disk fails to read is no verdict on the
-// file: the harvest fails and the working directory is kept.
+// can write to are hard-linked instead of copied (docs/adr/0010).
+//
+// A verdict needs evidence from the entry itself, by statx(2): its type, its mode, a key of fscrypt that was removed, a size
+// that changes (refusal.go). Any other error of a system call, and a name that comes or goes, is a failure of the file system
+// or the work of somebody else: the harvest fails and the working directory is kept.
 package outputs

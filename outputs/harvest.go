@@ -49,15 +49,15 @@ type Totals struct {
 }
 
 // Harvest gives every entry below work its verdict, each exactly once, and copies the regular files that become outputs to
-// the ingest directory. Nothing may write to the tree any more; if something does, the worst outcome is an entry that is
-// rejected as changed.
+// the ingest directory. Nothing may write to the tree any more; a file whose size or times change while it is read is
+// rejected as changed, and a name that comes, goes or is exchanged is an error.
 //
 // Directories themselves are not recorded, so an empty one leaves no trace. The order is the directory's own; names of an
 // inode with several names come when the last of them is found.
 //
-// An exceeded bound, an unreadable file or a lost race is an entry with a reason, not an error. An error of Harvest means
-// that the harvest is incomplete: of ctx, of MaxTime, of yield, of a full or failing disk, of the ingest directory. The
-// ingest directory may then hold copies that no entry names.
+// An exceeded bound, and a file that its own type, mode or attributes prove to be unreadable, is an entry with a reason. An
+// error of Harvest means that the harvest is incomplete: of ctx, of MaxTime, of yield, of the ingest directory, and any error
+// of a file system that an entry does not prove to be its own. The ingest directory may then hold copies that no entry names.
 func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry) error) (Totals, error) {
 	exclude, err := compile(opts.Exclude)
 	if err != nil {
@@ -122,13 +122,13 @@ type harvest struct {
 }
 
 // passes reports whether it is our link.
-func (h *harvest) passes(name string, st *unix.Stat_t) bool {
+func (h *harvest) passes(name string, st *unix.Stat_t) (bool, error) {
 	want, ok := h.opts.Links[name]
 	if !ok || kind(st) != unix.S_IFLNK {
-		return false
+		return false, nil
 	}
 	target, err := readlinkAt(h.walk.fd(), name)
-	return err == nil && target == want
+	return target == want, err
 }
 
 func (h *harvest) excludes(name string, path []byte, st *unix.Stat_t) error {
@@ -173,7 +173,7 @@ func (h *harvest) ingest(name string, st *unix.Stat_t) (Entry, []byte, error) {
 	}
 	src, err := openSame(h.walk.fd(), name, st, unix.O_RDONLY)
 	if err != nil {
-		return Entry{}, nil, asRefusal(err)
+		return Entry{}, nil, proven(h.walk.fd(), name, st, err)
 	}
 	defer unix.Close(src)
 	into, read, err := h.takeIn(name, src, st)
@@ -233,6 +233,9 @@ func (h *harvest) drop(into string) { _ = unix.Unlinkat(int(h.opts.Ingest.Fd()),
 // create makes the next file of the ingest directory. Its Name is relative to that directory.
 func (h *harvest) create() (*os.File, error) {
 	for {
+		if err := h.ctx.Err(); err != nil {
+			return nil, err
+		}
 		h.names++
 		name := fmt.Sprintf("%06d", h.names)
 		flags := unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | quiet

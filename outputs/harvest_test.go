@@ -3,6 +3,7 @@ package outputs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -185,19 +186,38 @@ func TestHarvestUnreadable(t *testing.T) {
 	h.is("sub", Unreadable)
 }
 
-func TestHarvestVerdictOfErrno(t *testing.T) {
-	for errno, want := range map[unix.Errno]Reason{
-		unix.EACCES: Unreadable, unix.EPERM: Unreadable, unix.EXDEV: Unreadable, unix.ELOOP: Changed,
-		unix.ESTALE: Changed, unix.ENOENT: Changed, unix.EMFILE: "", unix.ENOSYS: "", unix.ENOMEM: "",
-		unix.EIO: "", unix.EUCLEAN: "", unix.EBADMSG: "",
-	} {
-		var r *refusal
-		got := Reason("")
-		if errors.As(asRefusal(errno), &r) {
-			got = r.reason
+// TestVerdictNeedsEvidence: whatever errno the kernel gives, it is no verdict on a file that is as it should be.
+func TestVerdictNeedsEvidence(t *testing.T) {
+	dir := newTree(t)
+	write0(t, dir+"/file", "1")
+	must(t, os.Chmod(dir+"/file", 0o400))
+	mkdir(t, dir+"/sub")
+	write0(t, dir+"/closed", "1")
+	must(t, os.Chmod(dir+"/closed", 0o200))
+	mkdir(t, dir+"/closed-sub")
+	must(t, os.Chmod(dir+"/closed-sub", 0o400))
+	work := int(openDir(t, dir).Fd())
+	for errno := unix.Errno(1); errno < 134; errno++ { // EHWPOISON is the last
+		for _, name := range []string{"file", "sub", "closed", "closed-sub"} {
+			st, err := lstatAt(work, name)
+			must(t, err)
+			var r *refusal
+			verdict := errors.As(proven(work, name, st, fmt.Errorf("open: %w", errno)), &r)
+			if want := errno == unix.EACCES && strings.HasPrefix(name, "closed"); verdict != want {
+				t.Errorf("%s: %s is a verdict: %v", unix.ErrnoName(errno), name, verdict)
+			}
 		}
-		if got != want {
-			t.Errorf("%v: got %q, want %q", errno, got, want)
+		for in, closed := range map[string]bool{"sub": false, "closed-sub": true} {
+			st, err := lstatAt(work, in)
+			must(t, err)
+			fd, err := openSame(work, in, st, unix.O_PATH)
+			must(t, err)
+			var r *refusal
+			verdict := errors.As(proven(fd, "x", nil, errno), &r)
+			unix.Close(fd)
+			if want := errno == unix.EACCES && closed; verdict != want {
+				t.Errorf("%s: an entry of %s that cannot be looked at is a verdict: %v", unix.ErrnoName(errno), in, verdict)
+			}
 		}
 	}
 }

@@ -36,6 +36,9 @@ func (h *harvest) linkIn(name string, src int, st *unix.Stat_t) (into string, re
 // linkName gives a file of the current directory its name in the ingest directory.
 func (h *harvest) linkName(name string) (into string, err error) {
 	for {
+		if err := h.ctx.Err(); err != nil {
+			return "", err
+		}
 		h.names++
 		into = fmt.Sprintf("%06d", h.names)
 		err = unix.Linkat(h.walk.fd(), name, int(h.opts.Ingest.Fd()), into, 0)
@@ -93,9 +96,12 @@ func (h *harvest) adopted(into string, src int, st *unix.Stat_t) (reading, error
 		return reading{}, fmt.Errorf("ingest: %w", err)
 	}
 	if identity(now) != identity(st) {
-		return reading{}, refuse(Changed, "was exchanged while it was read")
+		return reading{}, errExchanged
 	}
-	if now.Size != st.Size || now.Mtim != st.Mtim || now.Nlink != 2 {
+	if now.Nlink != 2 {
+		return reading{}, fmt.Errorf("it has %d names and not the 2 that are known", now.Nlink)
+	}
+	if now.Size != st.Size || now.Mtim != st.Mtim {
 		return reading{}, refuse(Changed, "was written while it was read")
 	}
 	return h.read(src, now)

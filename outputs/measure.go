@@ -2,6 +2,7 @@ package outputs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -93,25 +94,36 @@ func (m *measuring) run(ctx context.Context) error {
 		case err == nil && m.walk.depth() == 0:
 			return nil
 		default:
-			m.whole = m.whole && err == nil
+			if err := m.missed(err); err != nil {
+				return err
+			}
 			err = m.walk.leave()
 		}
-		m.whole = m.whole && err == nil
-		if err := fatal(err); err != nil {
+		if err := m.missed(err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// missed goes on without an entry that is closed by its own mode or was moved, which cannot be in a still tree.
+func (m *measuring) missed(err error) error {
+	var r *refusal
+	m.whole = m.whole && err == nil
+	if errors.As(err, &r) || moved(err) && !m.still {
+		return nil
+	}
+	return err
+}
+
 // entry counts one name. A name removed before its lstat counts nothing.
 func (m *measuring) entry(name string) error {
 	var st unix.Stat_t
 	if err := unix.Fstatat(m.walk.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		if err == unix.ENOENT {
+		if err == unix.ENOENT && !m.still {
 			return nil
 		}
-		return err
+		return proven(m.walk.fd(), name, nil, err)
 	}
 	if m.ours(name, &st) {
 		return nil
@@ -127,7 +139,9 @@ func (m *measuring) entry(name string) error {
 	}
 	m.got.Bytes += allocated(&st)
 	if kind(&st) == unix.S_IFDIR {
-		return m.walk.enter(name, &st)
+		if err := m.walk.enter(name, &st); err != nil {
+			return proven(m.walk.fd(), name, &st, err)
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package outputs
 
 import (
+	"errors"
 	"os"
 	"runtime"
 
@@ -34,8 +35,11 @@ func openat2(dir int, name string, flags int, mode uint32, resolve uint64) (int,
 	}
 }
 
+// errExchanged says that a name is not that of the inode it was.
+var errExchanged = errors.New("it was exchanged by another process")
+
 // openSame opens name in dir and returns it only if it is the inode that st describes. A name that was exchanged between
-// lstat and open is ESTALE.
+// lstat and open is errExchanged.
 func openSame(dir int, name string, st *unix.Stat_t, flags int) (int, error) {
 	extra := quiet
 	if flags&unix.O_PATH != 0 { // takes no other flags than these
@@ -52,7 +56,7 @@ func openSame(dir int, name string, st *unix.Stat_t, flags int) (int, error) {
 	}
 	if identity(&now) != identity(st) || kind(&now) != kind(st) {
 		unix.Close(fd)
-		return -1, unix.ESTALE
+		return -1, errExchanged
 	}
 	return fd, nil
 }

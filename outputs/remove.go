@@ -68,40 +68,37 @@ func (e *emptying) run(ctx context.Context) error {
 				return err
 			}
 		default:
-			if err := e.remove(name); err != nil {
-				return err
-			}
+			e.remove(name)
 		}
 	}
 }
 
 // remove unlinks a name or enters it.
-func (e *emptying) remove(name string) error {
+func (e *emptying) remove(name string) {
 	err := unix.Unlinkat(e.walk.fd(), name, 0)
 	if err == unix.EISDIR || err == unix.EPERM { // EPERM: POSIX' code
 		if rmdir := unix.Unlinkat(e.walk.fd(), name, unix.AT_REMOVEDIR); rmdir != unix.ENOTDIR {
 			err = rmdir
 		}
 		if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) {
-			return e.down(name)
+			e.down(name)
+			return
 		}
 	}
 	if err != nil && err != unix.ENOENT {
 		e.stay(name, err)
-		return fatal(err)
+		return
 	}
 	e.gone[len(e.gone)-1]++
-	return nil
 }
 
 // down enters a directory and makes sure that its entries can be removed.
-func (e *emptying) down(name string) error {
+func (e *emptying) down(name string) {
 	if err := e.enter(name); err != nil {
 		e.stay(name, err)
-		return fatal(err)
+		return
 	}
 	e.gone = append(e.gone, 0)
-	return nil
 }
 
 func (e *emptying) enter(name string) error {
@@ -138,7 +135,7 @@ func (e *emptying) up() (done bool, err error) {
 	case err == nil || errors.Is(err, unix.ENOENT):
 		e.gone[len(e.gone)-1]++
 	case gone > 0 && (errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST)):
-		return false, e.down(name)
+		e.down(name)
 	default:
 		e.stay(name, err)
 	}
@@ -159,8 +156,7 @@ func (e *emptying) pass(gone int) (done bool, err error) {
 
 // raced reports that a name changed from one call to the next.
 func raced(err error) bool {
-	var r *refusal
-	return errors.Is(err, unix.EISDIR) || errors.As(asRefusal(err), &r) && r.reason == Changed
+	return moved(err) || errors.Is(err, unix.EISDIR)
 }
 
 func (e *emptying) stay(name string, err error) {

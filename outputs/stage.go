@@ -100,7 +100,7 @@ func (s *staging) file(name string, path []byte, st *unix.Stat_t) error {
 	}
 	src, err := openSame(s.walk.fd(), name, st, unix.O_RDONLY)
 	if err != nil {
-		return asRefusal(err)
+		return proven(s.walk.fd(), name, st, err)
 	}
 	defer unix.Close(src)
 	sum, err := s.copyTo(name, src, st)

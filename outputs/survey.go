@@ -1,7 +1,6 @@
 package outputs
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +23,7 @@ type taker interface {
 type survey struct {
 	walk   *walk
 	bounds Bounds
-	pass   func(name string, st *unix.Stat_t) bool               // top-level entries that do not count
+	pass   func(name string, st *unix.Stat_t) (bool, error)      // top-level entries that do not count
 	skip   func(name string, path []byte, st *unix.Stat_t) error // refuses excluded ones
 	take   taker
 	record func(path []byte, r *refusal) error
@@ -57,12 +56,7 @@ func (s *survey) run(ctx context.Context) error {
 func (s *survey) step(ctx context.Context) error {
 	name, ok, err := s.walk.next()
 	if err != nil {
-		if s.walk.depth() == 0 {
-			return err
-		}
-		if err := s.verdict(bytes.Clone(s.walk.path), asRefusal(err)); err != nil {
-			return err
-		}
+		return fmt.Errorf("list directory \"%s\": %w", Escape(s.walk.path), err)
 	}
 	if ok {
 		return s.entry(ctx, name)
@@ -73,12 +67,8 @@ func (s *survey) step(ctx context.Context) error {
 	return s.leave(s.walk.leave())
 }
 
-// leave tells the taker the walk's directory and reports a directory that was lost on the way up.
+// leave tells the taker the walk's directory.
 func (s *survey) leave(err error) error {
-	var lost *lostError
-	if errors.As(err, &lost) {
-		err = s.verdict(lost.path, refuse(Changed, "directory was moved during the harvest"))
-	}
 	if err != nil {
 		return err
 	}
@@ -87,15 +77,18 @@ func (s *survey) leave(err error) error {
 
 func (s *survey) entry(ctx context.Context, name string) error {
 	st, err := lstatAt(s.walk.fd(), name)
-	if err == nil && s.walk.depth() == 0 && s.pass != nil && s.pass(name, st) {
-		return nil
-	}
 	path := s.walk.join(name)
+	if err == nil && s.walk.depth() == 0 && s.pass != nil {
+		passes, err := s.pass(name, st)
+		if passes || err != nil {
+			return s.verdict(path, err)
+		}
+	}
 	if s.entries++; s.entries > s.bounds.MaxEntries {
 		return s.full(ctx, path)
 	}
 	if err != nil {
-		return s.verdict(path, asRefusal(err))
+		return s.verdict(path, proven(s.walk.fd(), name, nil, err))
 	}
 	switch kind(st) {
 	case unix.S_IFDIR:
@@ -132,7 +125,7 @@ func (s *survey) directory(ctx context.Context, name string, path []byte, st *un
 	deep := s.walk.depth()+1 >= s.bounds.MaxDepth
 	if !deep && len(path) <= s.bounds.MaxPath {
 		if err := s.walk.enter(name, st); err != nil {
-			return asRefusal(err)
+			return proven(s.walk.fd(), name, st, err)
 		}
 		return s.take.enter(name, st)
 	}
@@ -186,7 +179,7 @@ func counted(n int64, more bool) string {
 func (s *survey) countBelow(ctx context.Context, name string, st *unix.Stat_t) (n int64, more bool, err error) {
 	depth := s.walk.depth()
 	if err := s.walk.enter(name, st); err != nil {
-		return 0, false, asRefusal(err)
+		return 0, false, proven(s.walk.fd(), name, st, err)
 	}
 	n, more, err = s.count(ctx, depth+1)
 	if err == nil {
@@ -204,15 +197,12 @@ func (s *survey) count(ctx context.Context, depth int) (n int64, more bool, err 
 			return 0, false, err
 		}
 		name, ok, err := s.walk.next()
-		if !ok { // also if the rest cannot be read
-			if s.walk.depth() <= depth {
-				return n, false, fatal(err)
-			}
-			if err := fatal(err); err != nil {
+		if err != nil || !ok && s.walk.depth() <= depth {
+			return n, false, err
+		}
+		if !ok {
+			if err := s.walk.leave(); err != nil {
 				return 0, false, err
-			}
-			if err := s.walk.leave(); fatal(err) != nil || s.walk.depth() < depth {
-				return n, false, err
 			}
 			continue
 		}
@@ -229,17 +219,11 @@ func (s *survey) count(ctx context.Context, depth int) (n int64, more bool, err 
 
 func (s *survey) countEnter(name string) error {
 	st, err := lstatAt(s.walk.fd(), name)
-	if err != nil || kind(st) != unix.S_IFDIR {
-		return fatal(err)
+	if err == nil && kind(st) == unix.S_IFDIR {
+		err = s.walk.enter(name, st)
 	}
-	return fatal(s.walk.enter(name, st))
-}
-
-// fatal leaves only errors that are no verdict on an entry.
-func fatal(err error) error {
 	var r *refusal
-	var lost *lostError
-	if err == nil || errors.As(asRefusal(err), &r) || errors.As(err, &lost) {
+	if err = proven(s.walk.fd(), name, st, err); errors.As(err, &r) { // what is below it stays unknown, as in the walk
 		return nil
 	}
 	return err

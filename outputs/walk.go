@@ -1,7 +1,6 @@
 package outputs
 
 import (
-	"errors"
 	"os"
 	"strconv"
 
@@ -17,7 +16,8 @@ const (
 )
 
 // walk is a cursor over a directory tree. It goes one component at a time, holds at most heldDirs+2
-// descriptors and never follows anything out of the tree. Its methods return bare errnos.
+// descriptors and never follows anything out of the tree. Its methods return bare errnos: only the caller knows whether
+// somebody may change the tree.
 type walk struct {
 	levels []level // from the root to the current directory, never empty
 	path   []byte  // of the current directory, relative to the root
@@ -138,10 +138,7 @@ func (w *walk) fill(l *level) error {
 	for err == unix.EINTR {
 		n, err = unix.ReadDirent(l.fd, w.buf)
 	}
-	switch {
-	case err == unix.ENOENT: // the directory itself was removed
-		n = 0
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	l.eof = n == 0
@@ -203,10 +200,13 @@ func (w *walk) leave() error {
 		return nil
 	}
 	fd, err := unix.Openat(child, "..", unix.O_RDONLY|unix.O_DIRECTORY|quiet, 0)
-	if err == nil && w.resume(fd) {
-		return nil
+	if err == nil {
+		err = w.resume(fd)
 	}
-	return w.descend()
+	if err != nil { // it may be found from above
+		return w.descend()
+	}
+	return nil
 }
 
 // leaveTo goes up to the given depth.
@@ -232,17 +232,22 @@ func (w *walk) drop(n int) {
 }
 
 // resume takes fd for the current directory if it is that directory, and closes it if it is not.
-func (w *walk) resume(fd int) bool {
+func (w *walk) resume(fd int) error {
 	l := w.top()
 	var st unix.Stat_t
-	if unix.Fstat(fd, &st) == nil && identity(&st) == l.id {
-		if _, err := unix.Seek(fd, l.pos, unix.SEEK_SET); err == nil {
-			l.fd = fd
-			return true
-		}
+	err := unix.Fstat(fd, &st)
+	if err == nil && identity(&st) != l.id {
+		err = errExchanged
 	}
-	unix.Close(fd)
-	return false
+	if err == nil {
+		_, err = unix.Seek(fd, l.pos, unix.SEEK_SET)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return err
+	}
+	l.fd = fd
+	return nil
 }
 
 // descend opens the current directory again from the deepest one that is open. If a component on the
@@ -264,16 +269,15 @@ func (w *walk) descend() error {
 		}
 		at = fd
 	}
-	if !w.resume(at) {
-		return w.lose(len(w.levels)-1, unix.ESTALE)
+	if err := w.resume(at); err != nil {
+		return w.lose(len(w.levels)-1, err)
 	}
 	return nil
 }
 
-// lose gives up the i-th level and all below it, unless err says that the fault is our own.
+// lose gives up the i-th level and all below it if that was moved.
 func (w *walk) lose(i int, err error) error {
-	var r *refusal
-	if !errors.As(asRefusal(err), &r) {
+	if !moved(err) {
 		return err
 	}
 	d := w.levels[i].dir

@@ -58,7 +58,7 @@ func (c fileCall) refusedByFullDisk(n notification) bool {
 // readingCalls change nothing, whatever their arguments.
 var readingCalls = []string{
 	"readlinkat", "readlink", "newfstatat", "stat", "lstat", "statx", "faccessat", "faccessat2", "access",
-	"fstat", "fstatfs", "getdents64", "read", "pread64", "flock", "fsync", "fdatasync", "syncfs",
+	"fstat", "fstatfs", "getdents64", "read", "pread64", "flock", "lseek", "flistxattr", "fsync", "fdatasync", "syncfs",
 }
 
 // refusedByReadOnly reports whether the waiting call changes something, or opens a file to do so.
@@ -90,8 +90,8 @@ var fileCalls = func() map[uintptr]fileCall {
 		unix.SYS_WRITE: onFile("write").writing(), unix.SYS_PWRITE64: onFile("pwrite64").writing(),
 		unix.SYS_COPY_FILE_RANGE: to("copy_file_range", 2, -1), unix.SYS_SENDFILE: onFile("sendfile").writing(),
 		unix.SYS_FSYNC: onFile("fsync"), unix.SYS_FDATASYNC: onFile("fdatasync"), unix.SYS_SYNCFS: onFile("syncfs"),
-		unix.SYS_FLOCK: onFile("flock"),
-		unix.SYS_KILL:  {name: "kill"}, // the mark
+		unix.SYS_FLOCK: onFile("flock"), unix.SYS_LSEEK: onFile("lseek"), unix.SYS_FLISTXATTR: onFile("flistxattr"),
+		unix.SYS_KILL: {name: "kill"}, // the mark
 	}
 	for number, call := range oldFileCalls {
 		calls[number] = call

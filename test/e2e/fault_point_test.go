@@ -21,6 +21,7 @@ const (
 	failsOn     faultKind = "fails for good" // as do all after it
 	diskFull    faultKind = "full disk"      // ENOSPC for this and all after it that ask for room
 	isKilled    faultKind = "killed"         // SIGKILL for the process, before the call
+	failsWith   faultKind = "fails with"     // an errno of the fault's own, once
 
 	// The file system of the root fails and that of the work does not.
 	rootFails    faultKind = "root fails"     // EIO for this and all after it
@@ -34,8 +35,10 @@ func (k faultKind) onRoot() bool { return k == rootFails || k == rootReadOnly }
 func (k faultKind) lasts() bool { return k == failsOn || k == diskFull || k.onRoot() }
 
 // errno is what a call fails with.
-func (k faultKind) errno() unix.Errno {
-	switch k {
+func (f fault) errno() unix.Errno {
+	switch f.kind {
+	case failsWith:
+		return f.with
 	case diskFull:
 		return unix.ENOSPC
 	case rootReadOnly:
@@ -51,6 +54,8 @@ type fault struct {
 	nth   int            // of the points that count, from 1
 	at    *regexp.Regexp // those whose name it matches; nil: any
 	after bool           // at the next point of the same process: when the one that counts has been passed
+	ended bool           // only points after the last act of the analysis count
+	with  unix.Errno     // of failsWith
 }
 
 // name is short.
@@ -80,6 +85,7 @@ type observed struct {
 	passed string         // the process that has come to the last of them, for a fault after it
 	hit    string         // where the fault began
 	ended  bool           // the analysis has done its last act
+	before int            // how many points came before that
 	proven bool           // the launcher has recorded that the analysis has ended
 	out    outcome
 }
@@ -114,7 +120,9 @@ func (o *observed) judge(n notification) *answer {
 	goOn := &answer{Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	call := fileCalls[uintptr(n.Nr)]
 	if call.name == "kill" {
-		o.ended = o.ended || n.Args[0] == endOfAnalysis
+		if !o.ended && n.Args[0] == endOfAnalysis {
+			o.ended, o.before = true, len(o.points)
+		}
 		return goOn
 	}
 	file := call.file(n)
@@ -133,7 +141,7 @@ func (o *observed) judge(n notification) *answer {
 			_ = unix.Kill(pid, unix.SIGKILL) // it waits for us: the pid is its own
 			return nil
 		}
-		return &answer{Error: -int32(o.fault.kind.errno())}
+		return &answer{Error: -int32(o.fault.errno())}
 	}
 	if o.ended && point == "launcher pwrite64 runs/ID@1.json" {
 		o.proven = true
@@ -162,6 +170,8 @@ func (o *observed) strikes(role, point string) bool {
 	switch {
 	case o.hit != "":
 		return o.fault.kind.lasts()
+	case o.fault.ended && !o.ended:
+		return false
 	case o.passed != "":
 		return o.passed == role
 	case o.fault.at != nil && !o.fault.at.MatchString(point):
