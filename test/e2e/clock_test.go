@@ -119,7 +119,7 @@ func TestClockJumps(t *testing.T) {
 			c := &setClock{t: t}
 			done := make(chan outcome, 1)
 			go func() {
-				done <- h.listenWith(underClock, h.command(theHost.bin, "run", "--json", "--id", id, "--audit", "off", "--input", f.input(),
+				done <- h.listen(underClock, h.command(theHost.bin, "run", "--json", "--id", id, "--audit", "off", "--input", f.input(),
 					"--", "sh", "-c", "echo ready; "+awaited), c.judge)
 			}()
 			h.logged(id, "ready")
