@@ -112,7 +112,7 @@ func (p attack) judge(t *testing.T, outside, inside verdicts, sum tally) {
 	}
 }
 
-func keys(v verdicts) []string {
+func keys[V any](v map[string]V) []string {
 	return slices.Sorted(maps.Keys(v))
 }
 

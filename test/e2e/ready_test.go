@@ -128,29 +128,35 @@ func TestReady(t *testing.T) {
 	newHarness(t).compareSituations(nil)
 }
 
-// TestReadyModules has modules named, and refuses what is none of the root filesystem.
+// TestReadyModules has modules named, up to which a script's first imports are made ahead. What it prints is always the same.
 func TestReadyModules(t *testing.T) {
 	h := newHarness(t)
 	h.write("own/local_module.py", "print('imported')", 0o644)
 	h.write("shadow/random.py", "print('not the library')", 0o644)
-	script := h.write("own/says.py", "import sys\nimport local_module\nprint('numpy' in sys.modules, 'json' in sys.modules)\n", 0o644)
+	script := h.write("own/says.py", "import sys\nimport json.tool\nfrom xml import sax\nimport local_module\nprint('numpy' in sys.modules)\n", 0o644)
 	shadow := h.write("shadow/shadow.py", "import random\nimport numpy\n", 0o644)
+	const not = " is not among the script's first imports of the root filesystem or the runtime"
 	for _, c := range []struct {
-		line         manifest
-		start, print string
+		line    manifest
+		start   string
+		modules string
 	}{
-		{manifest{"preload": "numpy,json"}, "ready", "True True\n"},
-		{manifest{"preload": "auto"}, "ready", "False False\n"},
-		{manifest{"preload": "no_such_module"}, "cold: no_such_module is not a package of the root filesystem or the runtime", "False False\n"},
-		{manifest{"env": map[string]string{"PYTHONPATH": "/data"}}, "cold: PYTHONPATH is set", "False False\n"},
+		{manifest{"preload": "json"}, "ready", "json sys"},
+		{manifest{"preload": "json.tool"}, "ready", "json sys"},
+		{manifest{"preload": "xml.sax,sys"}, "ready", "json sys xml"},
+		{manifest{"preload": "auto"}, "ready", "json sys xml"},
+		{manifest{"preload": "numpy,json"}, "cold: numpy" + not, ""},
+		{manifest{"preload": "xml.sa"}, "cold: xml.sa" + not, ""},
+		{manifest{"preload": "local_module"}, "cold: local_module" + not, ""},
+		{manifest{"env": map[string]string{"PYTHONPATH": "/data"}}, "cold: PYTHONPATH is set", ""},
 	} {
 		id := h.newID()
 		got, _ := h.batch(0, h.lines(c.line.and("id", id).and("script", script).and("project", filepath.Dir(script))))
 		r := got[id]
-		if r.Start == nil || strings.TrimSuffix(r.Start.Kind+": "+r.Start.Reason, ": ") != c.start {
-			t.Errorf("%v: start %+v, want %s", c.line, r.Start, c.start)
+		if r.Start == nil || strings.TrimSuffix(r.Start.Kind+": "+r.Start.Reason, ": ") != c.start || strings.Join(keys(r.Start.Modules), " ") != c.modules {
+			t.Errorf("%v: start %+v, want %s with %q", c.line, r.Start, c.start, c.modules)
 		}
-		if said := h.stdoutOf(r); said != "imported\n"+c.print {
+		if said := h.stdoutOf(r); said != "imported\nFalse\n" {
 			t.Errorf("%v: it said %q", c.line, said)
 		}
 	}

@@ -48,7 +48,7 @@ func (o *Analysis) Flags() []*Flag {
 		limit(o, "allow-upload", "bound what all requests together send to `SIZE` (default: 1MiB)", func(a *spec.Analysis) *spec.Size { return &a.Upload }, spec.ParseSize),
 		o.text("digest-inputs", "say in the result what was read, by digests that are made while the analysis runs: `script|listing|full`, of the script alone, also of single files and of what directories list (default), or of all that is in them; see docs/replay.md", func(a *spec.Analysis) *string { return &a.DigestInputs }),
 		deterministic,
-		o.text("preload", "`auto|none|MODULES`: where a Python script waits for its turn in a batch or on a worker, import what it imports first (default), nothing, or these modules, such as numpy,pandas, while it waits; see docs/warm.md", func(a *spec.Analysis) *string { return &a.Preload }),
+		o.text("preload", "`auto|none|MODULES`: where a Python script waits for its turn in a batch or on a worker, import what it imports first (default), nothing, or that up to these modules, such as numpy,pandas, while it waits; see docs/warm.md", func(a *spec.Analysis) *string { return &a.Preload }),
 		o.text("warm", "`auto|none`: does nothing any more, since no start is forked; --preload none turns imports ahead off", func(a *spec.Analysis) *string { return &a.Warm }),
 		o.text("keep", "keep the working directory: `never|failed|always` (default: never)", func(a *spec.Analysis) *string { return &a.Keep }),
 	)

@@ -43,3 +43,6 @@ func Ready(note string) bool {
 	first, _, _ := strings.Cut(note, "\n")
 	return first == NoteReady
 }
+
+// Cold is the note of a command that has to be started anew.
+func Cold(why string) string { return "cold\n" + why }

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -41,6 +42,13 @@ func (a *analysis) prepare(ctx context.Context) error {
 	if a.early == nil {
 		return errors.New("prepare came for a run that is not started ahead")
 	}
+	pid, err := a.container.Pid()
+	if err != nil {
+		return err
+	}
+	if a.job.Script != nil {
+		a.early.script.Watch(pid, a.job.Script.Path)
+	}
 	a.watchdog = a.watchBounds(ctx) // the bounds of /work hold for imports too
 	if err := a.open(ctx); err != nil {
 		return err
@@ -65,7 +73,21 @@ func (a *analysis) readNote() string {
 		a.early.unhooked.Store(true)
 		a.killNow()
 	}
+	if protocol.Ready(note) {
+		return cmp.Or(a.scriptRead(), note)
+	}
 	return note
+}
+
+// scriptRead is the note of a command that has read the script while that was empty; empty where it has not.
+func (a *analysis) scriptRead() string {
+	switch opened, err := a.early.script.Opened(); {
+	case err != nil:
+		return protocol.Cold("whether an import reads the script is not known: " + err.Error())
+	case opened:
+		return protocol.Cold("an import reads the script, which is empty before its turn")
+	}
+	return ""
 }
 
 // begin lets an analysis begin that was started before its turn: as it is, or anew.

@@ -2,12 +2,15 @@ package rootmount
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
@@ -45,7 +48,11 @@ func openIn(root, path string, flags int) (*os.File, error) {
 }
 
 // Script is one that is empty until its run begins (protocol.Script.Early). The methods of nil do nothing.
-type Script struct{ early, file *os.File }
+type Script struct {
+	early, file *os.File
+	opened      *os.File // an inotify(7) descriptor; nil before Watch
+	unwatched   error
+}
 
 // HoldScript opens the script of a job that was staged; nil where it is whole already.
 func (a Area) HoldScript(job *protocol.Job) (_ *Script, err error) {
@@ -67,6 +74,34 @@ func (a Area) HoldScript(job *protocol.Job) (_ *Script, err error) {
 	return s, nil
 }
 
+// Watch notes from now on who opens the script in the container whose first process is pid. Its error comes with Opened.
+func (s *Script) Watch(pid int, path string) {
+	if s == nil {
+		return
+	}
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+	if err != nil {
+		s.unwatched = fmt.Errorf("inotify_init1: %w", err)
+		return
+	}
+	s.opened = os.NewFile(uintptr(fd), "inotify")
+	if _, err := unix.InotifyAddWatch(fd, fmt.Sprintf("/proc/%d/root%s", pid, path), unix.IN_OPEN); err != nil {
+		s.unwatched = fmt.Errorf("inotify_add_watch: %w", err)
+	}
+}
+
+// Opened reports whether the script was opened since Watch.
+func (s *Script) Opened() (bool, error) {
+	if s == nil {
+		return false, nil
+	}
+	if s.unwatched != nil {
+		return false, s.unwatched
+	}
+	size, err := unix.IoctlGetInt(int(s.opened.Fd()), unix.TIOCINQ) // bytes of events (FIONREAD)
+	return size > 0, err
+}
+
 // Write makes the script whole.
 func (s *Script) Write() error {
 	if s == nil {
@@ -79,6 +114,6 @@ func (s *Script) Write() error {
 // Close ends the use of the script.
 func (s *Script) Close() {
 	if s != nil {
-		protocol.Discard([]*os.File{s.early, s.file})
+		protocol.Discard([]*os.File{s.early, s.file, s.opened})
 	}
 }

@@ -1,4 +1,4 @@
-"""Tells the supervisor in the name of PID 1 that the analysis has ended well (report.h). Inside, 3 is the file that has what imports print."""
+"""Tells the supervisor in the name of PID 1 that the analysis has ended well (report.h). Inside, 3 is the end of a pipe that only reads."""
 import os
 import struct
 

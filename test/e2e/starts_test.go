@@ -1,0 +1,63 @@
+package e2e
+
+import (
+	"maps"
+	"strings"
+	"testing"
+)
+
+// startModules are modules of a runtime by what a start ahead could change for them, and how a script starts that imports one as strange.
+var startModules = map[string]struct{ text, start string }{
+	"what it sees": {`
+import __main__, getpass, os, platform, resource, socket, sys, tempfile, threading
+seen = [
+    sorted(os.environ.items() - {("SCIDEX_ANALYSIS_ID", os.environ["SCIDEX_ANALYSIS_ID"])}), os.getcwd(), sorted(os.listdir()), os.listdir("/data"),
+    os.getuid(), os.getgid(), os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.stat("/usr").st_dev == os.stat("/usr/lib").st_dev,
+    socket.gethostname(), platform.uname(), tempfile.gettempdir(), os.path.exists("/proc/self/stat"), threading.active_count(),
+    [resource.getrlimit(getattr(resource, name)) for name in sorted(dir(resource)) if name.startswith("RLIMIT")],
+    sys.argv, sys.path, sys.flags, sys.stdout.isatty(), os.fstat(1).st_mode, os.fstat(2).st_mode, sorted(vars(__main__)),
+    __main__.__file__, type(__main__.__loader__).__name__, __main__.__cached__, __name__, os.getppid(), os.getsid(0) == os.getpid(),
+]
+`, "ready"},
+	"device numbers": {"import os\nnumbers = [os.stat(path).st_dev for path in ('/usr', '/etc', '/data', '/work', __file__)]\nseen = ''\n" +
+		"def check(): return numbers == [os.stat(path).st_dev for path in ('/usr', '/etc', '/data', '/work', __file__)]\n", "ready"},
+	"a guard of forks":       {"import os\nforked = []\nos.register_at_fork(after_in_child=lambda: forked.append(1))\ncheck = lambda: not forked\nseen = ''\n", "ready"},
+	"logging":                {"import logging, os, sys\nseen = ''\ndef check(): return logging._startTime >= os.path.getmtime(sys.argv[0])\n", "ready"},
+	"a constant":             {"from datetime import datetime\nseen = datetime.min, datetime.max, 1.0, 1 << 60, float('nan')\nfirst, last = datetime.min, datetime.max\n", "ready"},
+	"the time":               {"import time\nstarted, seen = time.time(), ''\n", "cold: strange keeps the time of its import"},
+	"the time in an object":  {"import time\nclass Clock:\n    def __init__(self): self.begun = time.monotonic()\nclock, seen = Clock(), ''\n", "cold: strange keeps the time of its import"},
+	"the time as a datetime": {"import datetime\nstarted, seen = datetime.datetime.now(), ''\n", "cold: strange keeps the time of its import"},
+	"the time in ns":         {"import time\nstarted, seen = time.perf_counter_ns(), ''\n", "cold: strange keeps the time of its import"},
+	"the script":             {"import sys\nseen = open(sys.argv[0]).read()\n", "cold: an import reads the script, which is empty before its turn"},
+	"the stack":              {"import traceback\nseen = traceback.format_stack()[0]\n", "cold: an import reads the script, which is empty before its turn"},
+	"a name in the script":   {"import __main__\n__main__.injected = seen = 'injected'\n", "cold: an import sets injected in the script"},
+	"standard output":        {"import os\ncopy, seen = os.dup(1), ''\ndef check(): return os.write(copy, b'by the copy\\n')\n", coldKept},
+	"files before it prints": {"import os, tempfile\nos.makedirs('made/below', exist_ok=True)\nopen('made/below/file', 'a').write('x')\nopen('/tmp/file', 'a').write('x')\n" +
+		"seen = os.path.getsize('made/below/file'), sorted(os.listdir('/tmp'))\nprint('said')\n", "cold: an import printed something"},
+	"a path before others": {"import sys\nsys.path.insert(0, '/data')\nseen = sys.path[:2]\n", "cold: an import changed the beginning of sys.path"},
+}
+
+// TestStartsOfModules compares scripts whose module keeps what it sees when it is imported, started ahead and cold.
+func TestStartsOfModules(t *testing.T) {
+	h := newHarness(t)
+	h.write("stage/staged.txt", "staged", 0o644)
+	h.write("data/one", "1", 0o644)
+	for name, module := range startModules {
+		t.Run(name, func(t *testing.T) {
+			h := h.in(t)
+			dir := strings.ReplaceAll(name, " ", "-")
+			venv := h.venv("/usr/bin/python3", h.path(dir))
+			h.writeModule(venv, module.text)
+			script := h.write("of-"+dir+"/says.py", "import strange\nprint(strange.seen, getattr(strange, 'check', bool)())\nprint(sorted(globals()))\n", 0o644)
+			line := manifest{"runtime": venv, "script": script, "stage": h.path("stage"), "data": h.path("data"), "args": []string{"a", "b"}}
+			f := h.feed()
+			defer f.close()
+			cold := h.situationOf(f.run(maps.Clone(line).and("preload", "none")))
+			ready := h.situationOf(f.run(line))
+			ready.same(t, name, cold)
+			if ready.start != module.start || !strings.HasPrefix(cold.ended, "complete") {
+				t.Errorf("the start was %q, want %q; %s\n%s", ready.start, module.start, cold.ended, cold.stderr)
+			}
+		})
+	}
+}
