@@ -33,6 +33,7 @@ func TestScientific(t *testing.T) {
 	h.recipeImage("scientific")
 	t.Run("libraries", func(t *testing.T) { h.in(t).scientificLibraries() })
 	t.Run("ready", func(t *testing.T) { h.in(t).compareSituations(manifest{"rootfs": "scientific"}) })
+	t.Run("starts", func(t *testing.T) { h.in(t).compareStarts("testdata/starts/*.py", manifest{"rootfs": "scientific"}) })
 	t.Run("notebook", func(t *testing.T) { h.in(t).scientificNotebook() })
 	t.Run("packages", func(t *testing.T) { h.in(t).checkPackages("scientific", "python3-numpy", "r-base-core") })
 	for name, check := range map[string]func(dataDir, outDir string) error{

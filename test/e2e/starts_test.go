@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"maps"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -60,4 +61,81 @@ func TestStartsOfModules(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStarts runs each script of testdata/starts three times cold and three times ready, on the host's Python. What it writes is the same; but what a
+// script draws whose name begins so differs each time.
+func TestStarts(t *testing.T) { newHarness(t).compareStarts("testdata/starts/*.py", nil) }
+
+// TestStartsOfLibraries is the same for scripts with libraries that scripts/setup starts installs.
+func TestStartsOfLibraries(t *testing.T) {
+	if !inSoak() {
+		t.Skip("scripts/soak has it")
+	}
+	newHarness(t).compareStarts("testdata/starts/libraries/*.py", nil)
+}
+
+// compareStarts compares the scripts of a pattern, with the fields of more.
+func (h *harness) compareStarts(pattern string, more manifest) {
+	h.t.Helper()
+	found := matches(pattern)
+	if len(found) < 12 {
+		h.t.Fatalf("%s has %d scripts", pattern, len(found))
+	}
+	for _, path := range found {
+		name := strings.TrimSuffix(filepath.Base(path), ".py")
+		h.t.Run(name, func(t *testing.T) { h.in(t).compareStart(name, path, more) })
+	}
+}
+
+// compareStart runs a script in both ways. Its first line may give the reason why it starts cold.
+func (h *harness) compareStart(name, path string, more manifest) {
+	h.t.Helper()
+	first, _, _ := strings.Cut(readFile(h.t, path), "\n")
+	want := "ready"
+	if why, is := strings.CutPrefix(first, "# cold: "); is {
+		want = "cold: " + why
+	}
+	f := h.feed()
+	defer f.close()
+	script, err := filepath.Abs(path)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	line := manifest{"script": script}
+	maps.Copy(line, more)
+	var all []situation
+	for range 3 {
+		cold, ready := h.situationOf(f.run(maps.Clone(line).and("preload", "none"))), h.situationOf(f.run(line))
+		if cold.start != "cold: --preload none" || ready.start != want {
+			h.t.Errorf("the starts were %q and %q, want %q", cold.start, ready.start, want)
+		}
+		all = append(all, cold, ready)
+	}
+	draws := strings.HasPrefix(name, "draws")
+	for i, one := range all {
+		if !strings.HasPrefix(one.ended, "complete") || one.stdout == "" {
+			h.t.Fatalf("%s: %s\n%s%s", one.start, one.ended, one.stdout, one.stderr)
+		}
+		for _, other := range all[:i] {
+			switch {
+			case draws && one.drewAsOther(other):
+				h.t.Errorf("two runs, %s and %s, drew the same:\n%s\n%s", other.start, one.start, other.stdout, one.stdout)
+			case !draws && one.differs(other):
+				h.t.Errorf("%s:\n%s\n%s%s\n%v\n%s:\n%s\n%s%s\n%v", other.start, other.ended, other.stdout, other.stderr, other.outputs,
+					one.start, one.ended, one.stdout, one.stderr, one.outputs)
+			}
+		}
+	}
+}
+
+// drewAsOther reports whether a line of what two runs have drawn is the same.
+func (s situation) drewAsOther(other situation) bool {
+	theirs := strings.Split(other.stdout, "\n")
+	for i, line := range strings.Split(s.stdout, "\n") {
+		if line != "" && i < len(theirs) && line == theirs[i] {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,4 @@
+import cloudpickle
+import pickle
+
+print(pickle.loads(cloudpickle.dumps(lambda x: x + 1))(2))
