@@ -290,9 +290,24 @@ func (d *Dir) Read(name string) (*os.File, error) {
 
 // Append opens a file for appending, and makes it with the mode if it is missing. A FIFO without a reader is ENXIO.
 func (d *Dir) Append(name string, mode fs.FileMode) (*os.File, error) {
-	flags := unix.O_WRONLY | unix.O_APPEND | unix.O_CREAT | unix.O_NONBLOCK
+	return d.openAny(name, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT, mode)
+}
+
+// ReadAny opens what a path names for reading: a regular file, a FIFO, a device, or a descriptor of the caller's. A FIFO does not
+// block.
+func ReadAny(path string) (*os.File, error) {
+	d, name, err := ParentOfTarget(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := d.openAny(name, unix.O_RDONLY, 0)
+	return f, errors.Join(err, d.Close())
+}
+
+// openAny opens also what open keeps out although the user named it.
+func (d *Dir) openAny(name string, flags int, mode fs.FileMode) (*os.File, error) {
 	f, err := d.open(name, flags, mode)
-	flags = flags&^unix.O_CREAT | unix.O_NOCTTY | unix.O_CLOEXEC
+	flags = flags&^unix.O_CREAT | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 	switch {
 	case d.magic(name, err): // /dev/fd/N is a descriptor of the caller's
 		f, err = d.openat(name, flags)

@@ -2,11 +2,10 @@ package hints
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
 // maxSource bounds what is read of a script, in bytes.
@@ -21,7 +20,7 @@ func (f Facts) source() string {
 	if !filepath.IsAbs(a.Script) || !regular(a.Script) {
 		return ""
 	}
-	file, err := os.OpenFile(a.Script, os.O_RDONLY|unix.O_NONBLOCK, 0) // it may have been replaced by a pipe
+	file, err := userdir.ReadAny(a.Script) // it may have been replaced by a pipe
 	if err != nil {
 		return ""
 	}

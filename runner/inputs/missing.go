@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -99,12 +100,12 @@ func (e *MissingError) near() string {
 
 // names are the entries of a directory below which rest exists, and which are of the right kind.
 func (e *MissingError) names(dir, rest string) []string {
-	f, err := os.Open(dir)
+	d, err := userdir.Open(dir)
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	names, _ := f.Readdirnames(maxSearched) // what could be read will do
+	defer d.Close()
+	names, _ := d.Names(maxSearched) // what could be read will do
 	return slices.DeleteFunc(names, func(name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name, rest))
 		return err != nil || e.Flag != "--input" && info.IsDir() == (e.Flag == "--script")

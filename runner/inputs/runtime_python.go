@@ -114,7 +114,7 @@ func next(link string) (string, error) {
 // isPythonPrefix looks for the standard library below a prefix, as Python does.
 func isPythonPrefix(prefix string) bool {
 	for _, lib := range []string{"lib", "lib64"} {
-		names, err := os.ReadDir(filepath.Join(prefix, lib))
+		names, err := os.ReadDir(filepath.Join(prefix, lib)) //nolint:forbidigo // it only asks whether there is one
 		if err != nil {
 			continue
 		}
@@ -132,7 +132,7 @@ func isPythonPrefix(prefix string) bool {
 
 // venvHome reads "home" of a virtual environment.
 func venvHome(dir *os.File) (home string, isVenv bool, err error) {
-	f, err := os.OpenFile(filepath.Join(inode.ProcPath(dir), venvConfig), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, err := os.OpenFile(filepath.Join(inode.ProcPath(dir), venvConfig), os.O_RDONLY|unix.O_NONBLOCK, 0) //nolint:forbidigo // below the inode that was checked
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil
 	}

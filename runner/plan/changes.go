@@ -10,11 +10,9 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -78,7 +76,7 @@ func sameScript(run catalog.Run, path string) (bool, error) {
 	if err != nil || res.Script == nil || res.Script.SHA256 == "" {
 		return true, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0) // by now it may be a FIFO
+	f, err := userdir.ReadAny(path) // by now it may be a FIFO
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}

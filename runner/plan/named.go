@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
@@ -101,7 +102,7 @@ func script(path string) error {
 	if !info.Mode().IsRegular() || info.Size() > inputs.ScriptMax {
 		return inputs.NotAScript(path)
 	}
-	f, err := os.Open(path)
+	f, err := userdir.ReadAny(path)
 	if err != nil {
 		return fmt.Errorf("--script %q: %w", path, inode.Plain(err))
 	}

@@ -254,7 +254,7 @@ func openStage(path string, o inputs.Opener) (*os.File, error) {
 	defer dir.Close()
 	stage, err := dir.File()
 	if err != nil {
-		return nil, fmt.Errorf("--stage %q: %w", path, inode.Plain(err))
+		return nil, fmt.Errorf("--stage %q: %w; give a directory", path, inode.Plain(err))
 	}
 	_, _, err = o.KeepOut(fmt.Sprintf("--stage %q", path), stage)
 	return stage, err

@@ -33,16 +33,16 @@ const lockName = "engine.lock"
 // "Advisory record locking"): a supervisor that a killed engine has just cloned has no part in it. Nothing else here may open the
 // file: to close it again would drop the lock.
 func lockRoot(root, socket string) (*os.File, error) {
-	if err := os.MkdirAll(root, 0o700); err != nil {
+	if err := os.MkdirAll(root, 0o700); err != nil { //nolint:forbidigo // root's own is a trusted one (stores)
 		return nil, err
 	}
 	path := filepath.Join(root, lockName)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600) //nolint:forbidigo // as above
 	if err != nil {
 		return nil, err
 	}
 	if err = unix.FcntlFlock(f.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}); errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		named, _ := os.ReadFile(path) // it is for the message
+		named, _ := os.ReadFile(path) //nolint:forbidigo // it is for the message
 		err = fmt.Errorf("another engine serves this root at %q; use that, or give another --root", strings.TrimSpace(string(named)))
 	}
 	if err == nil {

@@ -3,10 +3,13 @@ package tablecmd
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
 // runList is a list of any number of runs: they are in an unnamed file, and only their places in memory.
@@ -18,11 +21,12 @@ type runList struct {
 }
 
 func newRunList() (*runList, error) {
-	f, err := os.CreateTemp("", "scidex-oci-table-")
+	dir, err := userdir.Open(os.TempDir())
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Remove(f.Name()); err != nil {
+	f, err := dir.Scratch()
+	if err := errors.Join(err, dir.Close()); err != nil {
 		return nil, err
 	}
 	return &runList{file: f, to: bufio.NewWriter(f)}, nil

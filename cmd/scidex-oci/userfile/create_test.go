@@ -106,6 +106,10 @@ func TestPutAsTheOwner(t *testing.T) {
 	if _, err := Create(dir+"/out/file", true, 0o666); err == nil || !strings.Contains(err.Error(), "uid 54321") {
 		t.Errorf("root's directory: %v", err)
 	}
+	must(t, os.WriteFile(victim+"/secret", nil, 0o600))
+	if _, err := Read(dir+"/out/secret", nil); err == nil || !strings.Contains(err.Error(), "uid 54321") {
+		t.Errorf("root's file was read: %v", err)
+	}
 	f, err := Create(dir+"/file", false, 0o600)
 	must(t, err)
 	must(t, f.Put(put("x")))

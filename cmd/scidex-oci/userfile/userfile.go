@@ -11,6 +11,8 @@ import (
 
 	"github.com/docker/go-units"
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
 // maxRead bounds a file that is read whole, in bytes.
@@ -49,7 +51,10 @@ const WriterWait = 5 * time.Second
 // writer, forever (fifo(7)), so it does not block; a FIFO without a writer within wait is refused. from has all that the
 // file holds. The error names the path.
 func Open(path string, wait time.Duration) (f *os.File, from io.Reader, err error) {
-	f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	f, err = userdir.ReadAny(path)
+	if errors.Is(err, unix.EISDIR) {
+		return nil, nil, fmt.Errorf("%q is a directory; give a file", path)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,10 +70,7 @@ func contentOf(f *os.File, wait time.Duration) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch mode := info.Mode(); {
-	case mode.IsDir():
-		return nil, fmt.Errorf("%q is a directory; give a file", f.Name())
-	case mode&os.ModeNamedPipe != 0:
+	if info.Mode()&os.ModeNamedPipe != 0 {
 		return awaitWriter(f, wait)
 	}
 	return f, nil
