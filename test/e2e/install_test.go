@@ -213,6 +213,28 @@ func TestInstallKeepsChanges(t *testing.T) {
 	}
 }
 
+// TestInstallForAnotherUser: root does not write, remove and execute where another user can exchange what it finds.
+func TestInstallForAnotherUser(t *testing.T) {
+	if !theHost.root {
+		t.Log("not covered here: an ordinary user has no rights to be misled with")
+		return
+	}
+	h := newHarness(t)
+	f := newForeign(t, h)
+	if err := errors.Join(os.Symlink(f.path, h.path("to-theirs")), os.Mkdir(h.path("all"), 0o755), os.Chmod(h.path("all"), 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	for _, prefix := range []string{f.path, f.path + "/new", f.path + "/out", h.path("to-theirs"), h.path("to-theirs/new"), h.path("all/new")} {
+		for _, args := range [][]string{{"--prefix", prefix}, {"--prefix", prefix, "--uninstall"}} {
+			h.install(1, h.release("release"), args, "root does not install below", "another user can write")
+		}
+		f.untouched(t)
+	}
+	if left := matches(f.path + "/*"); len(left) != 2 {
+		t.Errorf("left: %q", left)
+	}
+}
+
 // TestInstallRefuses wants nothing installed of a release that is not what SHA256SUMS says.
 func TestInstallRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
