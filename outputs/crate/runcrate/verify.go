@@ -11,8 +11,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/outputs/statement"
 )
+
+// mostResult bounds a result that is read, in bytes, as statement.Max does.
+const mostResult = 64 << 20
 
 // Verify is that of a crate, whose metadata also have to agree with the result in it, if there is one. Neither is signed.
 func Verify(ctx context.Context, path string) (crate.Check, error) {
@@ -32,7 +34,7 @@ func Verify(ctx context.Context, path string) (crate.Check, error) {
 }
 
 func addProblems(check *crate.Check, c *crate.Contents) error {
-	res, err := c.Read(result.File, statement.Max)
+	res, err := c.Read(result.File, mostResult)
 	if err != nil {
 		return fmt.Errorf("%s: %w", result.File, err)
 	}
