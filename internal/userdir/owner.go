@@ -35,9 +35,13 @@ func ownerOf(st *unix.Stat_t) (*owner, error) {
 		return nil, err
 	}
 	o := &owner{uid: int(st.Uid), gid: nogroup}
+	var unknown user.UnknownUserIdError
 	u, err := user.LookupId(strconv.Itoa(o.uid))
-	if err != nil { // the host does not know this id
+	if errors.As(err, &unknown) || errors.Is(err, fs.ErrNotExist) { // of this host, or of a root without /etc/passwd
 		return o, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	if o.gid, err = strconv.Atoi(u.Gid); err != nil {
 		return nil, err

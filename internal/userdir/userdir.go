@@ -396,7 +396,7 @@ func (d *Dir) at(name string, work func(dir int) error) error {
 	}
 	return d.Do(func() error {
 		for {
-			if err := work(int(d.fd.Fd())); err != unix.EINTR {
+			if err := work(int(d.fd.Fd())); !errors.Is(err, unix.EINTR) {
 				return err
 			}
 		}

@@ -11,12 +11,12 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs/crate/strictzip"
 )
 
@@ -102,28 +102,39 @@ func openZip(path string) (*Contents, error) {
 }
 
 func openDir(dir string) (*Contents, error) {
-	root, err := os.OpenRoot(dir)
+	d, err := userdir.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	c := &Contents{open: map[string]func() (io.ReadCloser, error){}, close: root.Close}
-	err = filepath.WalkDir(dir+"/.", func(path string, entry fs.DirEntry, err error) error { // also if dir is a symlink
-		name, _ := filepath.Rel(dir, path) // both have the same prefix
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir():
-		case !entry.Type().IsRegular():
-			c.odd = append(c.odd, Problem{name, "no regular file"})
-		default:
-			c.open[name] = func() (io.ReadCloser, error) {
-				return root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	root, err := d.Root()
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	c := &Contents{
+		open: map[string]func() (io.ReadCloser, error){}, close: func() error { return errors.Join(root.Close(), d.Close()) },
+	}
+	err = d.Do(func() error {
+		return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case entry.IsDir():
+			case !entry.Type().IsRegular():
+				c.odd = append(c.odd, Problem{name, "no regular file"})
+			default:
+				c.open[name] = func() (f io.ReadCloser, err error) {
+					err = d.Do(func() error {
+						f, err = root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+						return err
+					})
+					return f, err
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 	if err != nil {
-		return nil, errors.Join(err, root.Close())
+		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }

@@ -48,7 +48,7 @@ func (c *Crate) WriteDir(ctx context.Context, dir string, from Source) (err erro
 		err = parent.Rename(temp, parent, name, 0) // replaces an empty directory only (rename(2))
 	}
 	if err != nil {
-		err = errors.Join(err, remove(parent, temp, made))
+		err = errors.Join(err, remove(context.WithoutCancel(ctx), parent, temp, made))
 	}
 	switch err = errors.Join(err, made.Close()); {
 	case errors.Is(err, unix.EEXIST), errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.ENOTDIR):
@@ -69,13 +69,13 @@ func (c *Crate) fill(ctx context.Context, dir *userdir.Dir, from Source) error {
 	return errors.Join(err, target.Close())
 }
 
-// remove removes what was written of a crate, also after it was canceled.
-func remove(parent *userdir.Dir, name string, dir *userdir.Dir) error {
+// remove removes what was written of a crate.
+func remove(ctx context.Context, parent *userdir.Dir, name string, dir *userdir.Dir) error {
 	f, err := dir.File()
 	if err != nil {
 		return err
 	}
-	err = dir.Do(func() error { return outputs.Empty(context.Background(), f) })
+	err = dir.Do(func() error { return outputs.Empty(ctx, f) })
 	return errors.Join(err, parent.Remove(name, f), f.Close())
 }
 

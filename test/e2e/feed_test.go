@@ -74,15 +74,6 @@ func (r result) kind() string {
 	return r.Start.Kind
 }
 
-// end ends the batch, which must exit with the code.
-func (f *feed) end(code int) {
-	f.h.t.Helper()
-	if err := f.to.Close(); err != nil {
-		f.h.t.Fatal(err)
-	}
-	f.h.ended(f.cmd, code)
-}
-
 // close ends the batch where the test has not: its lines have their results.
 func (f *feed) close() {
 	_ = f.to.Close()

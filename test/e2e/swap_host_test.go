@@ -251,8 +251,9 @@ func (b *besieged) target(name string) string {
 		return filepath.Join(b.roots, "directory")
 	case linkToNothing:
 		return filepath.Join(b.roots, "absent")
+	default:
+		return filepath.Join(b.roots, "file")
 	}
-	return filepath.Join(b.roots, "file")
 }
 
 // make makes what takes the place of a name.
@@ -265,8 +266,9 @@ func (b *besieged) make(put, target string) error {
 		return unix.Mkfifo(put, 0o666)
 	case hardLink:
 		return os.Link(target, put)
+	default:
+		return os.Symlink(target, put)
 	}
-	return os.Symlink(target, put)
 }
 
 // watchFIFO frees the command that waits in the open of the FIFO (fifo(7)), which is a find, until the test ends the watch.

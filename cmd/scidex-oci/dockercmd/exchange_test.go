@@ -2,6 +2,7 @@ package dockercmd
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -50,7 +51,7 @@ func exchange(t *testing.T, dir string, event uint32, begin, a, b string) (done 
 		for {
 			n, err := events.Read(buf[:])
 			if err == nil && bytes.Contains(buf[:n], []byte("\x00"+begin)) {
-				for err = unix.ENOENT; err == unix.ENOENT; { // it is just being replaced
+				for err = unix.ENOENT; errors.Is(err, unix.ENOENT); { // it is just being replaced
 					err = unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 				}
 			} else if err == nil {

@@ -83,9 +83,9 @@ func findDirectory(from io.ReaderAt, size uint64) (d directory, err error) {
 	if r.u32() != 0x06054b50 {
 		return d, errNoZip
 	}
-	disks := r.u16() | r.u16()
+	disk, first := r.u16(), r.u16()
 	here, entries, bytes, offset := uint64(r.u16()), uint64(r.u16()), uint64(r.u32()), uint64(r.u32())
-	if comment := r.u16(); r.err != nil || disks != 0 || comment != 0 || here != entries {
+	if comment := r.u16(); r.err != nil || disk|first != 0 || comment != 0 || here != entries {
 		return d, cmp.Or(r.err, errors.New("it has a comment or several parts"))
 	}
 	d = directory{entries, bytes, offset}
@@ -117,9 +117,9 @@ func readEnd64(from io.ReaderAt, at uint64) (d directory, err error) {
 	r := fieldsAt(from, at, end64Size)
 	signature, size := r.u32(), r.u64()
 	_ = r.u32() // versions
-	disks, here := r.u32()|r.u32(), r.u64()
+	disk, first, here := r.u32(), r.u32(), r.u64()
 	d = directory{r.u64(), r.u64(), r.u64()}
-	if r.err != nil || signature != 0x06064b50 || size != end64Size-12 || disks != 0 || here != d.entries {
+	if r.err != nil || signature != 0x06064b50 || size != end64Size-12 || disk|first != 0 || here != d.entries {
 		return d, cmp.Or(r.err, errors.New("the zip64 end of the central directory is damaged"))
 	}
 	return d, nil

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
 // Archive is an open archive.
@@ -23,7 +25,7 @@ type Archive struct {
 
 // Open opens an archive. The contents of a file are checked when they are read up to their end.
 func Open(path string) (*Archive, error) {
-	f, err := os.Open(path)
+	f, err := userdir.ReadAny(path)
 	if err != nil {
 		return nil, err
 	}

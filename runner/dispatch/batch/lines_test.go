@@ -89,15 +89,3 @@ func TestLook(t *testing.T) {
 		t.Errorf("%q, want %q", bad, want)
 	}
 }
-
-// someLines are a source of these analyses.
-type someLines []spec.Analysis
-
-func (s *someLines) Next() (Line, error) {
-	if len(*s) == 0 {
-		return Line{}, io.EOF
-	}
-	line := Line{Number: 1, Analysis: (*s)[0]}
-	*s = (*s)[1:]
-	return line, nil
-}

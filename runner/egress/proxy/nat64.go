@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -14,7 +13,7 @@ import (
 // nat64 are the prefixes under which this host's network translates IPv6 to IPv4 (NAT64): behind them are addresses that no analysis may
 // reach. A prefix that the resolver does not use cannot be found; deny_addresses can name it.
 type nat64 struct {
-	resolve func(context.Context) ([]netip.Addr, error) // IPv6 addresses of address.DiscoveryName
+	resolve func() ([]netip.Addr, error) // IPv6 addresses of address.DiscoveryName
 
 	mu       sync.Mutex
 	known    bool
@@ -45,9 +44,7 @@ func (n *nat64) find() (address.Prefixes, error) {
 	if n.known {
 		return n.prefixes, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
-	defer cancel()
-	all, err := n.resolve(ctx)
+	all, err := n.resolve()
 	var failed *net.DNSError
 	var unsuitable *net.AddrError
 	if errors.As(err, &failed) && failed.IsNotFound || errors.As(err, &unsuitable) { // the latter: /etc/hosts has IPv4 only

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/netip"
@@ -16,7 +15,7 @@ import (
 func TestNAT64(t *testing.T) {
 	looked := 0
 	answer := func() ([]netip.Addr, error) { return nil, errors.New("server misbehaving") }
-	n := &nat64{resolve: func(context.Context) ([]netip.Addr, error) {
+	n := &nat64{resolve: func() ([]netip.Addr, error) {
 		looked++
 		return answer()
 	}}
@@ -45,7 +44,7 @@ func TestNAT64(t *testing.T) {
 	if looked != 2 {
 		t.Errorf("%d look-ups", looked)
 	}
-	n = &nat64{resolve: func(context.Context) ([]netip.Addr, error) {
+	n = &nat64{resolve: func() ([]netip.Addr, error) {
 		return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
 	}}
 	check("2600:64::10.0.0.1", "")

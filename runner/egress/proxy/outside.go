@@ -22,7 +22,9 @@ func Outside(ctx context.Context, config egress.Config) (Network, error) {
 		return Network{}, err
 	}
 	dialer := net.Dialer{}
-	n := &nat64{resolve: func(ctx context.Context) ([]netip.Addr, error) {
+	n := &nat64{resolve: func() ([]netip.Addr, error) {
+		ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+		defer cancel()
 		return resolver.LookupNetIP(ctx, "ip6", address.DiscoveryName+".")
 	}}
 	return Network{
