@@ -97,10 +97,6 @@ func hostCommands() []hostCommand {
 		{name: "docs", both: []string{"in/"}, roots: []string{"in/docs/scidex-oci.1=old", "in/docs/scidex-oci-run.1=old"}, args: words("docs --dir $DIR/docs")},
 		{name: "serve --socket in a sticky directory", sticky: true, both: []string{"in/"}, roots: []string{"in/socket=old"}, args: words("serve --socket $DIR/socket"), serves: true},
 		{name: "serve --socket", both: []string{"in/"}, roots: []string{"in/socket=old"}, args: words("serve --socket $DIR/socket"), serves: true},
-		{
-			name: "slurm submit", both: []string{"in/"}, roots: []string{"in/spool/job.sh=old"}, env: []string{"PATH=$HERE:" + os.Getenv("PATH")},
-			args: words("slurm submit --spool $DIR/spool -"), stdin: lines, code: 125,
-		},
 		{name: "install", both: []string{"in/"}, roots: []string{"in/prefix/bin/scidex-oci=old", "in/prefix/share/scidex-oci/installed=old"}, program: filepath.Join(filepath.Dir(filepath.Dir(theHost.bin)), "scripts/install"), args: words("--prefix $DIR/prefix"), code: 1, long: true},
 		{name: "docker run", both: []string{"in/out/same=same", "in/out/changed=before", "in/out/gone=x"}, roots: []string{"in/out/new=old"}, program: "scidex-oci-docker", env: config, args: docker("", "chmod 666 same; echo after >changed; rm gone; echo new >new")},
 		{name: "docker run --cidfile", both: []string{"in/out/"}, roots: []string{"in/cid=old"}, program: "scidex-oci-docker", env: config, args: docker("--cidfile=$DIR/cid", "true")},
@@ -127,9 +123,6 @@ func TestSwapsOnTheHost(t *testing.T) {
 			}
 			h.setenv("SCIDEX_OCI_AUDIT", "off") // a process has one listener (seccomp(2))
 			h.write("config.yaml", toolMap, 0o644)
-			for _, name := range []string{"sbatch", "squeue", "scancel", "scontrol"} { // what matters here is done before they are called
-				h.write(name, "#!/bin/sh\n[ ${0##*/} != sbatch ] || echo 1\n", 0o755)
-			}
 			h.mustRun("run", "--id", h.id("made"), "--label", "row=made", "--", "sh", "-c", writes+`; printf 'x,y\n1,2\n' >table.csv`)
 			h.withstand(row)
 			h.collect()
