@@ -76,7 +76,6 @@ func parent(path string, follow bool) (*Dir, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	d.path = filepath.Dir(path)
 	switch {
 	case len(rest) == 0:
 		err = unix.EISDIR
@@ -125,9 +124,6 @@ func Handle(path string) (f *os.File, err error) {
 // Path is the path that the user named, for messages.
 func (d *Dir) Path() string { return d.path }
 
-// Foreign reports whether root works there with another user's rights.
-func (d *Dir) Foreign() bool { return d.owner != nil }
-
 // Close releases the directory.
 func (d *Dir) Close() error { return d.fd.Close() }
 
@@ -140,7 +136,7 @@ func (d *Dir) Again() (*Dir, error) {
 	return &Dir{fd, d.path, d.owner}, nil
 }
 
-// Owner is the user with whose rights root works in the directory, if that is another one.
+// Owner is the user with whose rights root works in the directory; other is false if these are root's own.
 func (d *Dir) Owner() (uid, gid int, other bool) {
 	if d.owner == nil {
 		return 0, 0, false

@@ -121,13 +121,14 @@ func openEmpty(path string) (*userdir.Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(missing) == 1 && !dir.Foreign() {
+	_, _, foreign := dir.Owner()
+	if len(missing) == 1 && !foreign {
 		made, err := dir.Mkdir(missing[0], 0o755)
 		return made, errors.Join(err, dir.Close())
 	}
 	entries, err := dir.Names(1)
 	switch {
-	case dir.Foreign():
+	case foreign:
 		err = errors.New("another user owns a directory of this path; make the bundle as that user, or choose a directory in which only root can write")
 	case len(missing) > 0:
 		err = fmt.Errorf("the directory %q does not exist; make it first", filepath.Dir(path))
