@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/execute/limits"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/preload"
@@ -40,7 +41,7 @@ func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err
 func (e *execution) admit(ctx context.Context) (err error) {
 	if e.Plan.Extra.Ahead != nil {
 		imported := e.span("import modules ahead")
-		err = e.importAhead(ctx)
+		e.report.Start, err = importAhead(ctx, e.Task)
 		imported()
 	}
 	if e.Request.Admit == nil || err != nil {
@@ -51,16 +52,15 @@ func (e *execution) admit(ctx context.Context) (err error) {
 	return cmp.Or(release(), err)
 }
 
-// importAhead starts the command before its turn, and returns when it is ready or of no use. The report says which.
-func (e *execution) importAhead(ctx context.Context) error {
-	waiting, release := request.UntilStop(ctx, e.Request.Stop, 0)
-	unheeded := context.AfterFunc(waiting, func() { e.Space.Warn(e.Space.Supervisor.Kill()) })
-	note, err := e.Space.Supervisor.Prepare()
+// importAhead starts the command before its turn, and returns when it is ready or of no use.
+func importAhead(ctx context.Context, t Task) (*result.Start, error) {
+	waiting, release := request.UntilStop(ctx, t.Request.Stop, 0)
+	unheeded := context.AfterFunc(waiting, func() { t.Space.Warn(t.Space.Supervisor.Kill()) })
+	note, err := t.Space.Supervisor.Prepare()
 	unheeded()
 	if err = cmp.Or(release(), err); err != nil {
-		return err
+		return nil, err
 	}
 	start := preload.Read(note)
-	e.report.Start = &start
-	return nil
+	return &start, nil
 }

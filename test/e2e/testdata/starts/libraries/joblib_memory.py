@@ -1,4 +1,4 @@
 import joblib
 
-print(joblib.Memory('cache', verbose=0).cache(abs)(-4))
+print(joblib.Memory('/tmp/cache', verbose=0).cache(abs)(-4))
 joblib.dump([1], 'a.joblib')
