@@ -91,8 +91,21 @@ func parent(path string, follow bool) (*Dir, string, error) {
 	return d, rest[0], nil
 }
 
-// Handle opens what a path names, of any kind and through links, but not for reading (O_PATH).
-func Handle(path string) (f *os.File, err error) {
+// Handle opens what a path names, of any kind and through links, but not for reading (O_PATH). The path is its name.
+func Handle(path string) (*os.File, error) {
+	f, err := handle(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+func handle(path string) (f *os.File, err error) {
 	d, rest, err := find(path, true)
 	if err != nil {
 		return nil, err

@@ -373,19 +373,19 @@ func TestReadyOutOfMemory(t *testing.T) {
 	}
 }
 
-// TestReadyWithAProcess has a module that leaves a process, which holds all descriptors: the script goes on beside it.
+// TestReadyWithAProcess has a module that leaves a process: the script goes on next to it. One that holds the output makes the start cold.
 func TestReadyWithAProcess(t *testing.T) {
-	h := newHarness(t)
-	venv := h.moduleIn(`
-import os
-if os.fork() == 0:
-    os.execvp("sleep", ["sleep", "1000"])
-`)
-	script := h.write("goes.py", "import strange\nprint('goes on')\n", 0o644)
-	id := h.newID()
-	got, _ := h.batch(0, h.lines(manifest{"id": id, "script": script, "runtime": venv}))
-	if r := got[id]; r.Start == nil || r.Start.Kind != "ready" || h.stdoutOf(r) != "goes on\n" {
-		t.Errorf("start %+v, it said %q", r.Start, h.stdoutOf(r))
+	for kind, closed := range map[string]string{"cold": "", "ready": "os.dup2(os.open(os.devnull, os.O_RDWR), 1); os.dup2(1, 2)"} {
+		t.Run(kind, func(t *testing.T) {
+			h := newHarness(t)
+			venv := h.moduleIn("import os\nif os.fork() == 0:\n    " + closed + "\n    os.execvp('sleep', ['sleep', '1000'])\n")
+			script := h.write("goes.py", "import strange\nprint('goes on')\n", 0o644)
+			id := h.newID()
+			got, _ := h.batch(0, h.lines(manifest{"id": id, "script": script, "runtime": venv}))
+			if r := got[id]; r.Start == nil || r.Start.Kind != kind || h.stdoutOf(r) != "goes on\n" {
+				t.Errorf("start %+v, it said %q", r.Start, h.stdoutOf(r))
+			}
+		})
 	}
 }
 

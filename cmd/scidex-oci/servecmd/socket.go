@@ -2,7 +2,6 @@ package servecmd
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -97,18 +96,12 @@ func listenAt(path string) (l listener, err error) {
 	if err := removeStale(dir, name); err != nil {
 		return l, err
 	}
-	temporary := userdir.Temporary + rand.Text() // a short name; the socket gets its own when it listens
-	made, err := bind(dir, temporary)
+	made, err := bind(dir, path)
 	if err != nil {
 		return l, err
 	}
-	ours, err := dir.Handle(temporary)
-	if err == nil {
-		if err = dir.Rename(temporary, dir, name, unix.RENAME_NOREPLACE); err != nil {
-			err = errors.Join(err, dir.Remove(temporary, ours), ours.Close())
-		}
-	}
-	if err != nil {
+	ours, err := dir.Handle(name)
+	if err != nil { // it was exchanged
 		return l, errors.Join(err, made.Close())
 	}
 	remove := sync.OnceFunc(func() {
@@ -119,15 +112,16 @@ func listenAt(path string) (l listener, err error) {
 	return listener{made, remove}, nil
 }
 
-// bind makes a socket in a directory.
-func bind(dir *userdir.Dir, name string) (l *net.UnixListener, err error) {
+// bind makes a socket at a path, which others see as its address. With the rights of the directory's user a path that was exchanged leads
+// nowhere where that user could not make one.
+func bind(dir *userdir.Dir, path string) (l *net.UnixListener, err error) {
 	defer unix.Umask(unix.Umask(0o177))
 	err = dir.Do(func() (err error) {
-		l, err = net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir.ProcPath(), name), Net: "unix"})
+		l, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 		return err
 	})
 	if l != nil {
-		l.SetUnlinkOnClose(false) // it gets another name
+		l.SetUnlinkOnClose(false) // only the socket that was made is removed
 	}
 	return l, err
 }
