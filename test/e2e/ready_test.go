@@ -375,7 +375,7 @@ func TestReadyOutOfMemory(t *testing.T) {
 
 // TestReadyWithAProcess has a module that leaves a process: the script goes on next to it. One that holds the output makes the start cold.
 func TestReadyWithAProcess(t *testing.T) {
-	for kind, closed := range map[string]string{"cold": "", "ready": "os.dup2(os.open(os.devnull, os.O_RDWR), 1); os.dup2(1, 2)"} {
+	for kind, closed := range map[string]string{"cold": "pass", "ready": "os.closerange(0, 4096)"} {
 		t.Run(kind, func(t *testing.T) {
 			h := newHarness(t)
 			venv := h.moduleIn("import os\nif os.fork() == 0:\n    " + closed + "\n    os.execvp('sleep', ['sleep', '1000'])\n")
