@@ -56,6 +56,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 4 && os.Args[1] == underRefusal {
 		fail(startUnderRefusal(os.Args[2], os.Args[3], os.Args[4:]))
 	}
+	if len(os.Args) == 8 && os.Args[1] == servesFuse {
+		fail(serveFuse(os.Args[2], os.Args[3], os.Args[4], os.Args[5], os.Args[6], os.Args[7]))
+	}
 	if len(os.Args) == 2 && os.Args[1] == "limits" {
 		printLimits()
 	}

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -117,11 +116,22 @@ func (h *harness) expectHarvest(o *observed) {
 		h.t.Errorf("%s\n%s%s", what, o.out.stdout, o.out.stderr)
 		return
 	}
-	dir := "/tmp/scidex-analysis-" + o.id
-	for path, content := range harvestable(o.id) {
+	h.expectAll(r, what, "/tmp/scidex-analysis-"+o.id)
+	h.mustRun("rm", o.id)
+	if left := leftovers(o.id, h.root); len(left) > 0 {
+		h.t.Errorf("%s: after rm: %q", what, left)
+	}
+}
+
+// expectAll checks that a run is complete with every output of theHarvested, or an error with all of it in its directory.
+func (h *harness) expectAll(r result, what, dir string) {
+	h.t.Helper()
+	for path, content := range harvestable(r.ID) {
 		kept, err := os.ReadFile(filepath.Join(dir, path))
-		inWork, _ := os.ReadFile(filepath.Join(dir, "work", path))
-		inDir := err == nil && string(kept) == content || bytes.Equal(inWork, []byte(content)) && content != ""
+		if err != nil {
+			kept, err = os.ReadFile(filepath.Join(dir, "work", path))
+		}
+		inDir := err == nil && string(kept) == content
 		if r.State == "complete" && !r.holds(path, content) {
 			h.t.Errorf("%s without the output %q: %+v", what, path, r.Rejected)
 		}
@@ -129,15 +139,11 @@ func (h *harness) expectHarvest(o *observed) {
 			h.t.Errorf("%s, and %q is not in its directory: %v", what, path, err)
 		}
 	}
-	if r.State == "complete" && (r.RejectedTotal != 1 || r.OutputsTotal != int64(len(harvestable(o.id)))) {
+	if r.State == "complete" && (r.RejectedTotal != 1 || r.OutputsTotal != int64(len(harvestable(r.ID)))) {
 		h.t.Errorf("%s with %d outputs and %+v", what, r.OutputsTotal, r.Rejected)
 	}
 	if r.State != "complete" && (r.State != "error" || r.ExitCode != 125) {
 		h.t.Errorf("%s with exit code %d", what, r.ExitCode)
-	}
-	h.mustRun("rm", o.id)
-	if left := leftovers(o.id, h.root); len(left) > 0 {
-		h.t.Errorf("%s: after rm: %q", what, left)
 	}
 }
 
