@@ -14,25 +14,27 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// noSuchFile says what a directory of inputs has, where the analysis looked in it for a file that it does not have.
+// noSuchFile says what a directory of inputs has, where the analysis looked in it for a file that it does not have. Elsewhere
+// its advice is for a file that was to be read as for one that was to be written: most messages do not say which.
 func noSuchFile(f Facts) string {
 	name := f.sought()
-	if name == "" || f.writes(name) || localFile(f) != "" || pathInside(f) != "" || noData(f) != "" {
+	if name == "" || localFile(f) != "" || pathInside(f) != "" || noData(f) != "" {
 		return ""
 	}
-	if f.shown(name) {
-		name = "/" + name
-	}
-	name = path.Clean(name)
-	for _, b := range bound(f.Ended.Analysis) {
-		if rest, below := strings.CutPrefix(name, b.inside+"/"); below && b.inside != "/analysis" {
-			return f.lacks(b, rest)
-		}
+	if b, rest, found := f.outside(name); found && b.inside != "/analysis" {
+		return f.lacks(b, rest)
 	}
 	if rest, below := strings.CutPrefix(name, "/inputs/"); below {
 		return f.noSuchInput(rest)
 	}
-	return ""
+	switch dir := path.Dir(name); {
+	case dir == ".":
+		return ""
+	case f.makes(name):
+		return fmt.Sprintf("there is no %s%s: to write it, first create its directory, with %s", format.Line(name, 200), f.where(name), f.makeDir(dir))
+	}
+	return fmt.Sprintf("there is no %s in the container: pass what is to be read with --data DIR or --input FILE, and write to the current directory, %s",
+		format.Line(name, 200), f.Ended.Analysis.StartDir())
 }
 
 // lacks says what is in the deepest directory on the way to a file that is there.
@@ -42,9 +44,11 @@ func (f Facts) lacks(b shownDir, rest string) string {
 		return ""
 	}
 	defer root.Close()
-	dir, wanted := ".", rest
+	dir, wanted, more := ".", rest, ""
 	for {
-		first, more, deep := strings.Cut(wanted, "/")
+		var first string
+		var deep bool
+		first, more, deep = strings.Cut(wanted, "/")
 		if info, err := root.Stat(path.Join(dir, first)); err != nil || !info.IsDir() || !deep {
 			wanted = first
 			break
@@ -56,26 +60,24 @@ func (f Facts) lacks(b shownDir, rest string) string {
 	case err != nil:
 		return ""
 	case slices.Contains(names, wanted):
-		return f.leadsOut(root, path.Join(dir, wanted), path.Join(b.inside, dir, wanted))
+		return f.leadsOut(b, path.Join(dir, wanted), more)
 	}
 	return fmt.Sprintf("%s is %s on the host, which %s", format.Line(path.Join(b.inside, dir), 200), format.Line(f.fromCaller(path.Join(b.host, dir)), 200), has(names, wanted))
 }
 
-// leadsOut is for a link to what the analysis does not see.
-func (f Facts) leadsOut(root *os.Root, name, inside string) string {
-	target, err := root.Readlink(name)
+// leadsOut is for a link to what the analysis does not see, or sees elsewhere; rest is below what it leads to.
+func (f Facts) leadsOut(b shownDir, name, rest string) string {
+	link := format.Line(path.Join(b.inside, name), 200)
+	target, err := filepath.EvalSymlinks(filepath.Join(b.host, name))
 	if err != nil {
-		return ""
+		return link + " is a link that leads nowhere on the host either"
 	}
-	return fmt.Sprintf("%s is a link to %s, which the analysis does not see: add --input %s", format.Line(inside, 200), format.Line(target, 200), linkInput(target))
-}
-
-// linkInput is the value of --input for what a link leads to.
-func linkInput(target string) string {
-	if path.IsAbs(target) {
-		return format.ShellQuote(format.Line(target, 200))
+	target = format.Line(target, 200)
+	if inside := f.inside(target); inside != "" {
+		return fmt.Sprintf("%s is a link to %s, which is %s inside: open %s", link, target, inside, path.Join(inside, rest))
 	}
-	return "FILE"
+	return fmt.Sprintf("%s is a link to %s, which the analysis does not see: add --input %s and open %s",
+		link, target, format.ShellQuote(target), path.Join("/inputs", path.Base(target), rest))
 }
 
 func readNames(root *os.Root, dir string) ([]string, error) {

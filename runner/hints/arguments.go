@@ -2,21 +2,27 @@ package hints
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
-// noArgument is how programs of Python, argparse, click, shells and R say that they got too few arguments.
-var noArgument = pattern(`(?m)(\bargv\b.*\n(?:[ \t~^]+\n)*IndexError: list index out of range|^[^\n]+: error: the following arguments are required:|^Error: Missing argument |` +
-	`^[^\n]*: (?:line )?\d+: \$?\d: (?:unbound variable|parameter not set|parameter null or not set)|^Error in [\w.]*[aA]rgs\[\[\d+\]\] : subscript out of bounds)`)
+var (
+	// noArgument is how argparse and click say that they got too few arguments.
+	noArgument = pattern(`(?m)(^[^\n]+: error: the following arguments are required:|^Error: Missing argument )`)
+	// argument is the number of the argument at which Python, a shell or R failed.
+	argument = pattern(`(?m)(?:\bargv\[(\d+)\].*\n(?:[ \t~^]+\n)*IndexError: list index out of range|` +
+		`^[^\n]*: (?:line )?\d+: \$?(\d): (?:unbound variable|parameter not set|parameter null or not set)|^Error in [\w.]*[aA]rgs\[\[(\d+)\]\] : subscript out of bounds)`)
+)
 
 // argumentsMissing says where the arguments of a script go.
 func argumentsMissing(f Facts) string {
-	if f.find(noArgument) == "" {
+	a := f.Ended.Analysis
+	number, _ := strconv.Atoi(f.find(argument)) // 0: none
+	if f.find(noArgument) == "" && (a.Script == "" || number <= len(a.Args)) {
 		return ""
 	}
-	a := f.Ended.Analysis
 	if a.Script == "" {
 		return "the program lacks arguments: add them at the end of the command, after --"
 	}

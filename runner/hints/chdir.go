@@ -3,14 +3,13 @@ package hints
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
-// changed is a directory that Python, R or a shell could not change to.
-var changed = pattern(`(?m)(?:\bchdir\([^\n]*\n(?:[ \t~^]+\n)*FileNotFoundError: [^\n]*: '([^'\n]+)'|^Error in setwd\(["']([^"'\n]+)["']\) : cannot change working directory|` +
+// changed is a directory that R or a shell could not change to.
+var changed = pattern(`(?m)(?:^Error in setwd\(["']([^"'\n]+)["']\) : cannot change working directory|` +
 	`^[^\n]*: cd: can't cd to ([^\n]+)|^[^\n]*: cd: ([^:\n]+): No such file or directory)`)
 
 // namelessDir is R's error where a variable names the directory.
@@ -37,11 +36,6 @@ func changesDir(f Facts) string {
 // changedTo is the directory that a change of directory named, "" without one or where it is one of inputs.
 func (f Facts) changedTo() string {
 	dir := f.find(changed)
-	if missing := f.find(notOpened); dir == "" && missing != "" { // the traceback of python3 -c has no lines
-		if in, err := regexp.MatchString(`\bchdir\(\s*['"]`+regexp.QuoteMeta(missing)+`['"]`, f.source()); err == nil && in {
-			dir = missing
-		}
-	}
 	for _, inside := range []string{"/data", "/docs", "/inputs"} {
 		if dir == inside || strings.HasPrefix(dir, inside+"/") {
 			return ""

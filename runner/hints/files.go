@@ -24,47 +24,59 @@ const (
 	maxNamed  = 3
 )
 
-var noFile = pattern(`(?m)(?:No such file or directory: '([^'\n]+)'|cannot open (?:compressed )?file '([^'\n]+)'|can't open file '([^'\n]+)'|'([^'\n]+)' does not exist|` +
-	`^[\w./-]+: (?:cannot (?:open|access|stat) )?['‘]?([^'’:\n]+)['’]?: No such file or directory)`)
+// failedWith matches how Python, R, HDF5, C programs and shells say with which error the kernel refused a file, and groups its
+// name. None but the error says whether the file was to be read or written.
+func failedWith(err string) string {
+	return `(?:` + err + `: '([^'\n]+)'|file '([^'\n]+)'(?:: |, probable reason ')(?:\[Errno \d+\] )?` + err + `|name = '([^'\n]+)', errno = \d+, error message = '` + err + `'|` +
+		`^[\w./-]+: (?:(?:line )?\d+: )?(?:(?:cannot \w+|reading)(?: regular file| directory)? )?['‘]?([^'’:\n]+?)['’]?(?: for reading)?(?:: | \()` + err + `)`
+}
 
-// sought is the file that the analysis looked for and did not find, "" if it wanted to write it.
+var noFile = pattern(`(?m)(?:` + failedWith(`No such file(?: or directory)?`) + `|'([^'\n]+)' does not exist)`)
+
+// sought is the file that the analysis did not find, as seen from the working directory, "" if the message says more.
 func (f Facts) sought() string {
-	if noDirectory(f) != "" || changesDir(f) != "" {
+	if noDirectory(f) != "" || changesDir(f) != "" || f.find(noProgram) != "" || f.find(notExecuted) != "" {
 		return ""
 	}
-	return f.find(noFile)
+	name := f.find(noFile)
+	if name == "" {
+		return ""
+	}
+	return f.inWork(name)
 }
 
 // localFile explains why the analysis does not see a file next to the caller, or elsewhere on the host.
 func localFile(f Facts) string {
-	a := f.Ended.Analysis
-	if !f.exited() || f.Caller.Dir == "" {
+	a, word := f.Ended.Analysis, f.sought()
+	if f.Outcome.Reason == result.ReasonNotFound && len(a.Command) > 0 {
+		word = a.Command[0]
+	}
+	if word == "" || !f.exited() || f.Caller.Dir == "" || !f.unseen(word) {
 		return ""
 	}
-	for _, word := range append(slices.Clone(a.Command), f.sought()) {
-		if !f.unseen(word) {
-			continue
-		}
-		why := format.Line(word, 200) + " is in your directory, which the analysis does not see: "
-		if filepath.IsAbs(word) {
-			why = format.Line(word, 200) + " is on the host, and the analysis does not see it: "
-		}
-		if spec.HasInterpreter(word) || a.Command != nil && a.Command[0] == word {
-			project, inside := ".", path.Clean(word)
-			if path.IsAbs(word) {
-				project, inside = path.Split(inside)
-			}
-			return why + fmt.Sprintf("run it with --script %s, or with --project %s as /analysis/%s", format.ShellQuote(word), format.ShellQuote(path.Clean(project)), inside)
-		}
-		return why + fmt.Sprintf("add --input %s and read /inputs/%s", format.ShellQuote(word), path.Base(word))
+	why := format.Line(word, 200) + " is in your directory, which the analysis does not see: "
+	if filepath.IsAbs(word) {
+		why = format.Line(word, 200) + " is on the host, and the analysis does not see it: "
 	}
-	return ""
+	if spec.HasInterpreter(word) || a.Command != nil && a.Command[0] == word {
+		project, inside := ".", path.Clean(word)
+		if path.IsAbs(word) {
+			project, inside = path.Split(inside)
+		}
+		return why + fmt.Sprintf("run it with --script %s, or with --project %s as /analysis/%s", format.ShellQuote(word), format.ShellQuote(path.Clean(project)), inside)
+	}
+	return why + fmt.Sprintf("to read it, add --input %s and open /inputs/%s", format.ShellQuote(word), path.Base(word))
 }
 
 // shown reports whether a relative path is below a link that /work has.
 func (f Facts) shown(name string) bool {
 	first, _, deep := strings.Cut(filepath.Clean(name), "/")
 	return deep && (first == "data" && f.Ended.HasData || first == "docs" && f.Ended.HasDocs)
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }
 
 func regular(name string) bool {
@@ -78,9 +90,14 @@ func pathInside(f Facts) string {
 	if name == "" || localFile(f) != "" {
 		return ""
 	}
+	for _, host := range []string{name, filepath.Join(f.Caller.Dir, name)} {
+		if inside := f.inside(host); inside != "" && exists(host) {
+			return fmt.Sprintf("%s is %s inside", format.Line(name, 200), format.Line(inside, 200))
+		}
+	}
 	for _, b := range bound(f.Ended.Analysis) {
 		if rest, found := b.holds(name); found {
-			return fmt.Sprintf("%s is %s inside", format.Line(name, 200), format.Line(path.Join(b.inside, rest), 200))
+			return fmt.Sprintf("there is no %s inside, but there is %s", format.Line(name, 200), format.Line(path.Join(b.inside, rest), 200))
 		}
 	}
 	return ""
@@ -96,15 +113,50 @@ func noData(f Facts) string {
 		dir   string
 		there bool
 	}{{"data", f.Ended.HasData}, {"docs", f.Ended.HasDocs}} {
-		if first, _, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/"); first == d.dir && !d.there {
-			return fmt.Sprintf("this run has no /%[1]s: pass a directory with --%[1]s DIR (%[1]s: DIR in a manifest)", d.dir)
+		first, _, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/")
+		if first != d.dir || d.there {
+			continue
 		}
+		advice := fmt.Sprintf("this run has no /%[1]s: pass a directory with --%[1]s DIR (%[1]s: DIR in a manifest)", d.dir)
+		if dir := path.Dir(name); f.makes(name) && dir != "." {
+			advice += fmt.Sprintf("; to write %s, first create its directory, with %s", format.Line(name, 200), f.makeDir(dir))
+		}
+		return advice
 	}
 	return ""
 }
 
 // shownDir is a path of the host and where the analysis sees it.
 type shownDir struct{ host, inside string }
+
+// below is the rest of a path below one of two paths, "." if they are the same.
+func below(name, dir string) (rest string, found bool) {
+	rest, err := filepath.Rel(dir, name)
+	return rest, err == nil && filepath.IsLocal(rest)
+}
+
+// inside is where the analysis sees a path of the host, "" if it does not.
+func (f Facts) inside(host string) string {
+	for _, b := range bound(f.Ended.Analysis) {
+		if rest, found := below(host, b.host); found {
+			return path.Join(b.inside, rest)
+		}
+	}
+	return ""
+}
+
+// outside is what a path inside is on the host: the bound directory, and the path below that.
+func (f Facts) outside(name string) (b shownDir, rest string, found bool) {
+	if f.shown(name) {
+		name = "/" + name
+	}
+	for _, b := range bound(f.Ended.Analysis) {
+		if rest, found := below(name, b.inside); found {
+			return b, rest, true
+		}
+	}
+	return shownDir{}, "", false
+}
 
 func bound(a spec.Analysis) (list []shownDir) {
 	for _, d := range []shownDir{{a.Data, "/data"}, {a.Docs, "/docs"}, {a.Project, "/analysis"}} {
@@ -120,13 +172,10 @@ func bound(a spec.Analysis) (list []shownDir) {
 	return list
 }
 
-// holds looks for a name: as the host's path, as a path below the directory, then by its last part alone.
+// holds looks for a name: as a path below the directory, then by its last part alone.
 func (b shownDir) holds(name string) (rest string, found bool) {
-	for _, candidate := range []string{name, filepath.Join(b.host, name)} {
-		rest, err := filepath.Rel(b.host, candidate)
-		if err == nil && filepath.IsLocal(rest) && regular(candidate) {
-			return rest, true
-		}
+	if filepath.IsLocal(name) && regular(filepath.Join(b.host, name)) {
+		return name, true
 	}
 	if base := filepath.Base(name); base != "." && base != "/" {
 		return b.search(base, maxLooked)

@@ -44,14 +44,40 @@ func tree(t *testing.T, names ...string) string {
 	return dir
 }
 
+func relative(t *testing.T, from, to string) string {
+	t.Helper()
+	name, err := filepath.Rel(from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
 func TestOf(t *testing.T) {
 	const exit = result.ReasonExit
 	data := tree(t, "a.csv", "deep/b.csv")
 	dir := tree(t, "a.py", "data/c.csv", "local.csv", "tool", "deep/d.csv")
-	linked := t.TempDir()
-	if err := os.Symlink(data, filepath.Join(linked, "out")); err != nil {
-		t.Fatal(err)
+	linked := tree(t, "deep/f")
+	for name, target := range map[string]string{"out": data, "rel": relative(t, linked, data), "none": "nowhere", "whole": linked + "/deep/f"} {
+		if err := os.Symlink(target, filepath.Join(linked, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	inLinked := func(f *Facts) { f.Ended.Analysis.Data, f.Ended.HasData = linked, true }
+	closed := tree(t, "mine", "none", "open", "dir/x")
+	for name, mode := range map[string]os.FileMode{"": 0o755, "mine": 0o600, "none": 0, "open": 0o644, "dir": 0o700} {
+		if err := os.Chmod(filepath.Join(closed, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rights := func(f *Facts) { f.Ended.Analysis.Data, f.Ended.HasData = closed, true }
+	scripts := tree(t, "crlf.sh", "z.sh")
+	for name, line := range map[string]string{"crlf.sh": "#!/bin/sh\r\n", "z.sh": "#!/opt/none/sh\n"} {
+		if err := os.WriteFile(filepath.Join(scripts, name), []byte(line), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tools := func(f *Facts) { f.Ended.Analysis.Inputs = []string{scripts + ":/inputs/mine"} }
 	bestEffort := func(f *Facts) { f.Ended.Analysis.Limits = spec.LimitsBestEffort }
 	withData := func(f *Facts) { f.Ended.Analysis.Data, f.Ended.HasData = data, true }
 	command := func(words ...string) func(*Facts) {
@@ -70,9 +96,12 @@ func TestOf(t *testing.T) {
 	}
 	export := func(f *Facts) { f.Ended.Analysis.Export = "/out" }
 	sh := func(f *Facts) { f.Ended.Command = []string{"sh", "/analysis/a.sh"} }
-	const trace, inline = "Traceback (most recent call last):\n", "Traceback (most recent call last):\n  File \"<string>\", line 1, in <module>\n"
+	const trace = "Traceback (most recent call last):\n"
+	missing := func(name string) string {
+		return trace + "FileNotFoundError: [Errno 2] No such file or directory: '" + name + "'\n"
+	}
+	denied := func(name string) string { return "PermissionError: [Errno 13] Permission denied: '" + name + "'\n" }
 	workdir := func(f *Facts) { f.Ended.Analysis.Workdir = "/job" }
-	const openW = trace + "  File \"/analysis/a.py\", line 1, in <module>\n    open(name, 'w')\n"
 	runtime := func(f *Facts) { f.Ended.Analysis.Runtime = "/opt/env" }
 	covered := map[string]bool{}
 	for name, c := range map[string]struct {
@@ -115,10 +144,17 @@ func TestOf(t *testing.T) {
 		"module, runtime":       {facts(exit, "ModuleNotFoundError: No module named 'x'\n", runtime), ModuleMissing, []string{"install it in the environment /opt/env"}},
 		"module, project":       {facts(exit, "ModuleNotFoundError: No module named 'x'\n", func(f *Facts) { f.Ended.Analysis.Project = "/p" }), ModuleMissing, []string{"not next to the script"}},
 		"module beside":         {facts(exit, "ModuleNotFoundError: No module named 'helper'\n", func(f *Facts) { f.Ended.Analysis.Script = tree(t, "helper.py") + "/fit.py" }), ModuleMissing, []string{"helper.py is beside the script", "--project /"}},
-		"one word":              {facts(result.ReasonNotFound, "", command("python3 fit.py")), ProgramMissing, []string{"one word", "quotes"}},
+		"one word":              {facts(result.ReasonNotFound, "", command("python3 fit.py")), ProgramMissing, []string{"no shell", "-- sh -c 'python3 fit.py'"}},
+		"a pipe":                {facts(result.ReasonNotFound, "", command("ls | wc")), ProgramMissing, []string{"-- sh -c 'ls | wc'"}},
+		"spaces of a shebang":   {facts(exit, "/usr/bin/env: ‘perl -w’: No such file or directory\n"), ProgramMissing, []string{"no program perl -w in the container"}},
+		"lines of Windows":      {facts(result.ReasonNotFound, "", command("/inputs/mine/crlf.sh"), tools), ProgramMissing, []string{`ends as Windows ends lines`, `sed -i 's/\r$//'`}},
+		"Windows, dash":         {facts(exit, "sh: 1: /inputs/mine/crlf.sh: not found\n", tools), ProgramMissing, []string{"ends as Windows ends lines"}},
+		"Windows, bash":         {facts(exit, "bash: line 1: /inputs/mine/crlf.sh: cannot execute: required file not found\n", tools), ProgramMissing, []string{"ends as Windows ends lines"}},
+		"Windows, env":          {facts(exit, "/usr/bin/env: ‘python3\\r’: No such file or directory\n"), ProgramMissing, []string{"ends as Windows ends lines"}},
+		"no interpreter":        {facts(result.ReasonNotFound, "", command("/inputs/mine/z.sh"), tools), ProgramMissing, []string{"no program /opt/none/sh, which the first line of the script names, in the container, but there is /usr/bin/sh"}},
 		"input":                 {facts(exit, "EOFError: EOF when reading a line\n"), NoInput, []string{"standard input", "terminal"}},
 		"no space":              {facts(exit, "OSError: [Errno 28] No space left on device\n"), NoSpace, []string{"512MiB", "/work"}},
-		"other case":            {facts(exit, "cat: /data/A.CSV: No such file or directory\n", withData), PathInside, []string{"/data/A.CSV is /data/a.csv inside"}},
+		"other case":            {facts(exit, "cat: /data/A.CSV: No such file or directory\n", withData), PathInside, []string{"no /data/A.CSV inside, but there is /data/a.csv"}},
 		"bytes full":            {facts(result.ReasonWorkFull, "", func(f *Facts) { f.Ended.Report.Evidence.WorkBytes = 1 }), WorkLimit, []string{"--work-size"}},
 		"R package":             {facts(exit, "Error in library(zoo) : there is no package called ‘zoo’\n"), ModuleMissing, []string{`R has no package "zoo"`}},
 		"notebook":              {facts(exit, "a.ipynb: Python here cannot run notebooks (No module named 'nbclient'): x\n"), NotebookPackages, []string{"ENV/bin/pip install nbclient", "--runtime ENV"}},
@@ -127,59 +163,56 @@ func TestOf(t *testing.T) {
 		"other name":            {facts(result.ReasonNotFound, "", command("awk-none"), func(f *Facts) { f.Ended.Command[0] = "python"; f.Ended.Root = tree(t, "usr/bin/python3") }), ProgramMissing, []string{"no program python", "there is /usr/bin/python3"}},
 		"env":                   {facts(exit, "/usr/bin/env: ‘nosuch’: No such file or directory\n"), ProgramMissing, []string{"no program nosuch"}},
 		"shell":                 {facts(exit, "/work/a.sh: 3: nosuch: not found\n"), ProgramMissing, []string{"no program nosuch"}},
-		"[[ of bash":            {facts(exit, "/analysis/a.sh: 3: [[: not found\n", sh, script("if [[ 1 ]]; then :; fi\n")), BashNeeded, []string{"a .sh script without a first line", "run by sh", "#!/bin/bash in its first line"}},
-		"source, complete":      {facts(exit, "/analysis/a.sh: 1: source: not found\n", sh, script("#!/bin/sh\nsource x\n"), state(catalog.Complete)), BashNeeded, []string{"first line of the script says that sh", "#!/bin/bash"}},
-		"array of bash":         {facts(exit, "/analysis/a.sh: 1: Syntax error: \"(\" unexpected\n", sh, script("arr=(1 2)\n")), BashNeeded, []string{"#!/bin/bash"}},
-		"not an array":          {facts(exit, "/analysis/a.sh: 1: Syntax error: \"(\" unexpected\n", sh, script("echo (\n")), "", nil},
+		"[[ of bash":            {facts(exit, "/analysis/a.sh: 3: [[: not found\n", sh, script("if [[ 1 ]]; then :; fi\n")), BashNeeded, []string{"sh runs the script", "#!/bin/bash in its first line"}},
+		"source, complete":      {facts(exit, "/analysis/a.sh: 1: source: not found\n", sh, script("#!/bin/sh\nsource x\n"), state(catalog.Complete)), BashNeeded, []string{"#!/bin/bash"}},
 		"function of bash":      {facts(exit, "sh: 1: Syntax error: Bad function name\n", command("sh", "-c", "my-f() { :; }")), BashNeeded, []string{"write bash in place of sh"}},
 		"system of Python":      {facts(exit, "sh: 1: source: not found\n"), BashNeeded, []string{"run it with bash"}},
-		"subprocess":            {facts(exit, trace+"  File \"/usr/lib/python3.11/subprocess.py\", line 1950, in _execute_child\n    raise child_exception_type(errno_num, err_msg, err_filename)\nFileNotFoundError: [Errno 2] No such file or directory: 'ffmpeg-none'\n", withData), ProgramMissing, []string{"no program ffmpeg-none", "--runtime"}},
-		"subprocess, cwd":       {facts(exit, trace+"    subprocess.run(['ls'], cwd='none')\n  File \"/usr/lib/python3.11/subprocess.py\", line 1950, in _execute_child\nFileNotFoundError: [Errno 2] No such file or directory: 'none'\n"), "", nil},
+		"subprocess":            {facts(exit, trace+"  File \"/usr/lib/python3.11/subprocess.py\", line 1950, in _execute_child\n    raise child_exception_type(errno_num, err_msg, err_filename)\nFileNotFoundError: [Errno 2] No such file or directory: 'ffmpeg-none'\n", withData), ProgramMissing, []string{"neither a program nor a directory ffmpeg-none", "--runtime"}},
 		"nvidia-smi":            {facts(exit, "sh: 1: nvidia-smi: not found\n"), NoGPU, []string{"no GPU"}},
 		"nvidia-smi alone":      {facts(result.ReasonNotFound, "", command("nvidia-smi")), NoGPU, []string{"no GPU"}},
 		"nvidia-smi of Python":  {facts(exit, trace+", in _execute_child\nFileNotFoundError: [Errno 2] No such file or directory: 'nvidia-smi'\n"), NoGPU, []string{"no GPU"}},
-		"own script":            {facts(exit, "python3: can't open file '/work/a.py'\n", command("python3", "a.py")), LocalFile, []string{"--script a.py", "/analysis/a.py"}},
+		"own script":            {facts(exit, "python3: can't open file '/work/a.py': [Errno 2] No such file or directory\n", command("python3", "a.py")), LocalFile, []string{"--script a.py", "/analysis/a.py"}},
 		"own program":           {facts(result.ReasonNotFound, "", command("./tool")), LocalFile, []string{"--script ./tool", "/analysis/tool"}},
-		"own script's path":     {facts(exit, "python3: can't open file '"+dir+"/local.csv'\n", command("python3", dir+"/a.py")), LocalFile, []string{"is on the host", "--script " + dir + "/a.py", "--project " + dir + " as /analysis/a.py"}},
+		"own script's path":     {facts(exit, "python3: can't open file '"+dir+"/a.py': [Errno 2] No such file or directory\n", command("python3", dir+"/a.py")), LocalFile, []string{"is on the host", "--script " + dir + "/a.py", "--project " + dir + " as /analysis/a.py"}},
+		"named, not missing":    {facts(exit, "cat: write error\n", command("cat", "local.csv")), "", nil},
+		"own file in the data":  {facts(exit, missing("deep/d.csv"), command("python3"), func(f *Facts) { f.Ended.Analysis.Data, f.Ended.HasData = dir+"/deep", true }), PathInside, []string{"deep/d.csv is /data/d.csv inside"}},
+		"own file, project":     {facts(exit, "cat: ./local.csv: No such file or directory\n", command("cat"), func(f *Facts) { f.Ended.Analysis.Project = dir }), PathInside, []string{"local.csv is /analysis/local.csv inside"}},
 		"own file's path":       {facts(exit, "cat: "+dir+"/local.csv: No such file or directory\n", command("cat")), LocalFile, []string{"--input " + dir + "/local.csv", "/inputs/local.csv"}},
 		"own directory":         {facts(exit, "ls: cannot access 'deep': No such file or directory\n", command("ls", "deep")), LocalFile, []string{"in your directory", "--input deep", "/inputs/deep"}},
 		"own directory's path":  {facts(exit, "ls: cannot access '"+dir+"/deep': No such file or directory\n", command("ls")), LocalFile, []string{"on the host", "--input " + dir + "/deep", "/inputs/deep"}},
-		"own file":              {facts(exit, "", command("cat", "local.csv")), LocalFile, []string{"--input local.csv", "/inputs/local.csv"}},
 		"own file by stderr":    {facts(exit, "FileNotFoundError: [Errno 2] No such file or directory: 'local.csv'\n", command("python3")), LocalFile, []string{"--input local.csv"}},
 		"host's path":           {facts(exit, "FileNotFoundError: [Errno 2] No such file or directory: '"+data+"/a.csv'\n", withData), PathInside, []string{"is /data/a.csv inside"}},
-		"below data":            {facts(exit, "cat: deep/b.csv: No such file or directory\n", withData), PathInside, []string{"deep/b.csv is /data/deep/b.csv inside"}},
-		"by name":               {facts(exit, "cannot open file 'b.csv': No such file or directory\n", withData), PathInside, []string{"/data/deep/b.csv"}},
+		"below data":            {facts(exit, "cat: deep/b.csv: No such file or directory\n", withData), PathInside, []string{"no deep/b.csv inside, but there is /data/deep/b.csv"}},
+		"by name":               {facts(exit, "cannot open file 'b.csv': No such file or directory\n", withData), PathInside, []string{"no b.csv inside, but there is /data/deep/b.csv"}},
 		"nowhere":               {facts(exit, "cat: nowhere.csv: No such file or directory\n", withData), "", nil},
 		"input file":            {facts(exit, "cat: a.csv: No such file or directory\n", func(f *Facts) { f.Ended.Analysis.Inputs = []string{data + ":/inputs/mine"} }), PathInside, []string{"/inputs/mine/a.csv"}},
-		"written by Python":     {facts(exit, openW+"FileNotFoundError: [Errno 2] No such file or directory: 'results/a/x.csv'\n"), NoDirectory, []string{"no directory results/a in /work, which is empty at the start", `os.makedirs("results/a", exist_ok=True)`}},
-		"written by -c":         {facts(exit, inline+"FileNotFoundError: [Errno 2] No such file or directory: 'results/x.csv'\n", command("python3", "-c", "open('results/x.csv', 'w')")), NoDirectory, []string{"os.makedirs"}},
-		"read by -c":            {facts(exit, inline+"FileNotFoundError: [Errno 2] No such file or directory: 'results/x.csv'\n", command("python3", "-c", "open('results/x.csv')")), "", nil},
-		"written to data":       {facts(exit, openW+"FileNotFoundError: [Errno 2] No such file or directory: 'data/c.csv'\n", func(f *Facts) { f.Caller.Dir = dir }), NoDirectory, []string{"no directory data in /work"}},
-		"written below data":    {facts(exit, openW+"FileNotFoundError: [Errno 2] No such file or directory: 'data/new/c.csv'\n", withData), "", nil},
-		"written in /work":      {facts(exit, openW+"FileNotFoundError: [Errno 2] No such file or directory: '/work/results/c.csv'\n"), NoDirectory, []string{`("results",`}},
-		"written elsewhere":     {facts(exit, openW+"FileNotFoundError: [Errno 2] No such file or directory: '/home/ada/c.csv'\n"), NoDirectory, []string{"no directory /home/ada in the container", "/work"}},
-		"written, staged":       {facts(exit, openW+"FileNotFoundError: [Errno 2] No such file or directory: 'results/x.csv'\n", func(f *Facts) { f.Ended.Analysis.Stage = "/s" }), NoDirectory, []string{"no directory results: create"}},
-		"written by pandas":     {facts(exit, openW+"OSError: Cannot save file into a non-existent directory: 'results'\n"), NoDirectory, []string{`os.makedirs("results"`}},
+		"read or written":       {facts(exit, missing("results/a/x.csv")), NoSuchFile, []string{"there is no results/a/x.csv in /work, which is empty at the start: to write it", `os.makedirs("results/a", exist_ok=True)`}},
+		"in /work":              {facts(exit, missing("/work/results/c.csv")), NoSuchFile, []string{"no results/c.csv in /work", `("results",`}},
+		"in a workdir":          {facts(exit, missing("/job/results/x.csv"), workdir), NoSuchFile, []string{"no results/x.csv in /job, which is empty"}},
+		"of staged files":       {facts(exit, missing("results/x.csv"), func(f *Facts) { f.Ended.Analysis.Stage = "/s" }), NoSuchFile, []string{"no results/x.csv: to write it"}},
+		"elsewhere":             {facts(exit, missing("/home/ada/c.csv")), NoSuchFile, []string{"no /home/ada/c.csv in the container", "--data DIR", "write to the current directory, /work"}},
+		"below no data":         {facts(exit, missing("data/c.csv")), NoData, []string{"this run has no /data: pass a directory with --data DIR", `to write data/c.csv, first create its directory, with os.makedirs("data"`}},
+		"new in the data":       {facts(exit, missing("data/new/c.csv"), withData), NoSuchFile, []string{"/data is " + data + " on the host, which has a.csv, deep, but no new"}},
+		"README":                {facts(exit, trace+"    for line in open(\"/data/all.txt\"):\nFileNotFoundError: [Errno 2] No such file or directory: '/data/all.txt'\n", script("open('/data/all.txt')\nopen('x.csv', 'w').write('')\n")), NoData, []string{"this run has no /data: pass a directory with --data DIR"}},
+		"bash":                  {facts(exit, "bash: line 1: results/x: No such file or directory\n"), NoSuchFile, []string{"no results/x in /work", "mkdir -p results"}},
+		"dash":                  {facts(exit, "sh: 1: cannot open results/y: No such file\n"), NoSuchFile, []string{"no results/y in /work", "mkdir -p results"}},
+		"head":                  {facts(exit, "head: cannot open '/data/none' for reading: No such file or directory\n"), NoData, []string{"--data DIR"}},
+		"awk":                   {facts(exit, "awk: cannot open /data/none (No such file or directory)\n"), NoData, []string{"--data DIR"}},
+		"R":                     {facts(exit, "Error in file(file, ifelse(append, \"a\", \"w\")) : \n  cannot open the connection\nIn addition: Warning message:\n  cannot open file 'results/x': No such file or directory\nExecution halted\n"), NoSuchFile, []string{"no results/x in /work", `dir.create("results", recursive = TRUE)`}},
+		"R without a reason":    {facts(exit, "Error in plot.new() : could not open file 'results/x.png'\nExecution halted\n"), "", nil},
+		"written by pandas":     {facts(exit, trace+"OSError: Cannot save file into a non-existent directory: 'results'\n"), NoDirectory, []string{`os.makedirs("results"`}},
 		"written by sh":         {facts(exit, "sh: 1: cannot create results/x: Directory nonexistent\n"), NoDirectory, []string{"mkdir -p results"}},
 		"written by cp":         {facts(exit, "cp: cannot create regular file 'my results/x': No such file or directory\n"), NoDirectory, []string{"mkdir -p 'my results'"}},
-		"written by bash":       {facts(exit, "bash: line 1: results/x: No such file or directory\n", command("bash", "-c", "echo >results/x")), NoDirectory, []string{"mkdir -p results"}},
-		"script of bash":        {facts(exit, "/analysis/a.sh: line 2: results/x: No such file or directory\n", script("date\ndate > results/x\n")), NoDirectory, []string{"mkdir -p results"}},
-		"read by bash":          {facts(exit, "bash: line 1: results/x: No such file or directory\n", command("bash", "-c", "cat <results/x")), "", nil},
-		"os.mkdir":              {facts(exit, trace+"    os.mkdir('a/b')\nFileNotFoundError: [Errno 2] No such file or directory: 'a/b'\n"), NoDirectory, []string{`os.makedirs("a"`}},
 		"mkdir":                 {facts(exit, "mkdir: cannot create directory ‘a/b’: No such file or directory\n"), NoDirectory, []string{"mkdir -p a/b"}},
-		"written by R":          {facts(exit, "Error in file(file, ifelse(append, \"a\", \"w\")) : \n  cannot open the connection\nIn addition: Warning message:\n  cannot open file 'results/x': No such file or directory\nExecution halted\n"), NoDirectory, []string{`dir.create("results", recursive = TRUE)`}},
-		"plotted by R":          {facts(exit, "Error in plot.new() : could not open file 'results/x.png'\nCalls: plot -> plot.default -> plot.new\nExecution halted\n"), NoDirectory, []string{"dir.create"}},
-		"read by R":             {facts(exit, "Error in file(file, \"rt\") : cannot open the connection\n  cannot open file 'results/x': No such file or directory\nExecution halted\n"), "", nil},
 		"sys.argv":              {facts(exit, trace+"  File \"/analysis/a.py\", line 1, in <module>\n    print(sys.argv[1])\n          ~~~~~~~~^^^\nIndexError: list index out of range\n", script("")), ArgumentsMissing, []string{"the script got no arguments", "after --, as in --script FILE -- ARG", "args: [ARG]"}},
 		"sys.argv, some":        {facts(exit, trace+"    a = sys.argv[2]\nIndexError: list index out of range\n", script(""), func(f *Facts) { f.Ended.Analysis.Args = []string{"a b"} }), ArgumentsMissing, []string{"got only the argument 'a b', and wants more: add them at the end"}},
 		"another list":          {facts(exit, trace+"    a = values[2]\nIndexError: list index out of range\n", script("")), "", nil},
+		"a list by argv":        {facts(exit, trace+"    a = values[int(sys.argv[1])]\nIndexError: list index out of range\n", script(""), func(f *Facts) { f.Ended.Analysis.Args = []string{"9"} }), "", nil},
 		"argparse":              {facts(exit, "usage: a.py [-h] file\na.py: error: the following arguments are required: file\n", command("python3", "/analysis/b.py")), ArgumentsMissing, []string{"end of the command, after --"}},
 		"$1 of bash":            {facts(exit, "/analysis/a.sh: line 2: $1: unbound variable\n", script("")), ArgumentsMissing, []string{"after --"}},
 		"$1 of sh":              {facts(exit, "/analysis/a.sh: 2: 1: parameter not set\n", script("")), ArgumentsMissing, []string{"after --"}},
 		"commandArgs of R":      {facts(exit, "Error in args[[1]] : subscript out of bounds\nExecution halted\n", script("")), ArgumentsMissing, []string{"after --"}},
-		"chdir":                 {facts(exit, trace+"    os.chdir(base)\nFileNotFoundError: [Errno 2] No such file or directory: '"+dir+"'\n", script("")), ChangesDirectory, []string{"no directory " + dir + " in the container", "/data", "/work"}},
-		"chdir by -c":           {facts(exit, inline+"FileNotFoundError: [Errno 2] No such file or directory: '/home/ada'\n", command("python3", "-c", "os.chdir('/home/ada')")), ChangesDirectory, []string{"no directory /home/ada"}},
-		"chdir to the data":     {facts(exit, trace+"    os.chdir(base)\nFileNotFoundError: [Errno 2] No such file or directory: '"+data+"/deep'\n", withData), ChangesDirectory, []string{data + "/deep is /data/deep inside"}},
+		"chdir to the data":     {facts(exit, missing(data+"/deep"), withData), PathInside, []string{data + "/deep is /data/deep inside"}},
 		"setwd":                 {facts(exit, "Error in setwd(\"/home/ada/\") : cannot change working directory\nExecution halted\n"), ChangesDirectory, []string{"no directory /home/ada in", "/work"}},
 		"setwd of a variable":   {facts(exit, "Error in setwd(base) : cannot change working directory\nExecution halted\n"), ChangesDirectory, []string{"directory of setwd()", "/work"}},
 		"cd of sh":              {facts(exit, "sh: 1: cd: can't cd to /home/ada\n"), ChangesDirectory, []string{"no directory /home/ada in"}},
@@ -190,17 +223,14 @@ func TestOf(t *testing.T) {
 		"TkAgg":                 {facts(exit, trace+"  File \"/usr/lib/python3/dist-packages/matplotlib/pyplot.py\", line 273\nImportError: Cannot load backend 'TkAgg' which requires the 'tk' interactive framework, as 'headless' is currently running\n"), NoDisplay, []string{"no display", `"Agg"`, `savefig("name.png")`}},
 		"tkinter":               {facts(exit, "_tkinter.TclError: no display name and no $DISPLAY environment variable\n"), NoDisplay, []string{"no display: write figures to files"}},
 		"X11 of R":              {facts(exit, "In X11() : unable to open connection to X11 display ''\nExecution halted\n"), NoDisplay, []string{"no display"}},
-		"shown":                 {facts(exit, "", state(catalog.Complete), script("plt.plot([1])\nplt.show()\n")), NoDisplay, []string{"show() shows nothing", `savefig("name.png")`}},
 		"shown, warning":        {facts(exit, "a.py:3: UserWarning: FigureCanvasAgg is non-interactive, and thus cannot be shown\n", state(catalog.Complete)), NoDisplay, []string{"savefig"}},
 		"shown, with outputs":   {facts(exit, "", state(catalog.Complete), script("plt.show()\n"), func(f *Facts) { f.Outputs = 1 }), "", nil},
-		"shown and saved":       {facts(exit, "", state(catalog.Complete), script("plt.savefig(name)\nplt.show()\n")), "", nil},
-		"shown, failed":         {facts(exit, "ValueError: x\n", script("plt.show()\n")), "", nil},
-		"pip":                   {facts(exit, "error: externally-managed-environment\nhint: See PEP 668 for the detailed specification.\n"), NoPrivileges, []string{"cannot gain privileges or install packages", "--runtime DIR", "--rootfs"}},
+		"pip":                   {facts(exit, "error: externally-managed-environment\nhint: See PEP 668 for the detailed specification.\n"), NoPrivileges, []string{"cannot install packages", "--runtime DIR", "--rootfs"}},
 		"pip, no network":       {facts(exit, "WARNING: Retrying: Temporary failure in name resolution\nERROR: No matching distribution found for numpy\n"), NoPrivileges, []string{"--runtime DIR"}},
 		"apt":                   {facts(exit, "E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), are you root?\n"), NoPrivileges, []string{"install packages"}},
-		"sudo":                  {facts(exit, "sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.\n"), NoPrivileges, []string{"gain privileges"}},
-		"no sudo":               {facts(exit, "sh: 1: sudo: not found\n"), NoPrivileges, []string{"gain privileges"}},
-		"a file of root":        {facts(exit, "PermissionError: [Errno 13] Permission denied: '/etc/shadow'\n"), NoPrivileges, []string{"gain privileges"}},
+		"sudo":                  {facts(exit, "sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.\n"), NoPrivileges, []string{"gain privileges: leave out sudo"}},
+		"no sudo":               {facts(exit, "sh: 1: sudo: not found\n"), NoPrivileges, []string{"gain privileges: leave out sudo"}},
+		"a file of root":        {facts(exit, "PermissionError: [Errno 13] Permission denied: '/etc/shadow'\n"), NoPrivileges, []string{"gain privileges: leave out sudo"}},
 		"no data":               {facts(exit, "FileNotFoundError: [Errno 2] No such file or directory: '/data/a.csv'\n"), NoData, []string{"this run has no /data", "--data DIR"}},
 		"no docs":               {facts(exit, "cat: docs/a.txt: No such file or directory\n", withData), NoData, []string{"this run has no /docs", "--docs DIR"}},
 		"not in the data":       {facts(exit, "cat: /data/none.csv: No such file or directory\n", withData), NoSuchFile, []string{"/data is " + data + " on the host, which has a.csv, deep, but no none.csv"}},
@@ -210,14 +240,26 @@ func TestOf(t *testing.T) {
 		"not among inputs":      {facts(exit, "cat: /inputs/none.csv: No such file or directory\n", func(f *Facts) { f.Ended.Analysis.Inputs = []string{data + ":/inputs/mine"} }), NoSuchFile, []string{"/inputs has mine, but no none.csv", "--input FILE"}},
 		"not in an input":       {facts(exit, "cat: /inputs/mine/none.csv: No such file or directory\n", func(f *Facts) { f.Ended.Analysis.Inputs = []string{data + ":/inputs/mine"} }), NoSuchFile, []string{"/inputs/mine is " + data + " on the host"}},
 		"no inputs":             {facts(exit, "cat: /inputs/none.csv: No such file or directory\n"), NoSuchFile, []string{"this run has no /inputs", "--input FILE"}},
-		"out of the data":       {facts(exit, "cat: /data/out/x: No such file or directory\n", func(f *Facts) { f.Ended.Analysis.Data, f.Ended.HasData = linked, true }), NoSuchFile, []string{"/data/out is a link to " + data + ", which the analysis does not see: add --input " + data}},
-		"permission":            {facts(exit, "PermissionError: [Errno 13] Permission denied: '/data/a.csv'\n"), Unreadable, []string{"/data/a.csv", "chmod -R o+rX", "--ids self"}},
-		"permission as root":    {facts(exit, "PermissionError: [Errno 13] Permission denied: 'data/a.csv'\n", func(f *Facts) { f.Caller.Root = true }), Unreadable, []string{"chmod -R o+rX on"}},
-		"permission as self":    {facts(exit, "PermissionError: [Errno 13] Permission denied: '/docs/a'\n", func(f *Facts) { f.Ended.Report.Sandbox.IDs = "self" }), Unreadable, []string{"by you either"}},
+		"out of the data":       {facts(exit, "cat: /data/out/x: No such file or directory\n", inLinked), NoSuchFile, []string{"/data/out is a link to " + data + ", which the analysis does not see: add --input " + data + " and open /inputs/" + filepath.Base(data) + "/x"}},
+		"by a relative link":    {facts(exit, "cat: /data/rel/x: No such file or directory\n", inLinked), NoSuchFile, []string{"/data/rel is a link to " + data + ",", "add --input " + data + " "}},
+		"by a dangling link":    {facts(exit, "cat: /data/none: No such file or directory\n", inLinked), NoSuchFile, []string{"/data/none is a link that leads nowhere on the host either"}},
+		"by its whole path":     {facts(exit, "cat: /data/whole: No such file or directory\n", inLinked), NoSuchFile, []string{"which is /data/deep/f inside: open /data/deep/f"}},
+		"permission":            {facts(exit, denied("/data/mine"), rights), Unreadable, []string{"/data/mine cannot be read by the analysis' user id", "chmod -R o+rX " + closed, "--ids self"}},
+		"permission, R":         {facts(exit, "  cannot open file '/data/mine': Permission denied\nExecution halted\n", rights), Unreadable, []string{"/data/mine cannot be read"}},
+		"permission, cat":       {facts(exit, "cat: /data/mine: Permission denied\n", rights), Unreadable, []string{"/data/mine cannot be read"}},
+		"permission, directory": {facts(exit, "ls: cannot open directory '/data/dir': Permission denied\n", rights), Unreadable, []string{"/data/dir cannot be read"}},
+		"permission as root":    {facts(exit, denied("data/mine"), rights, func(f *Facts) { f.Caller.Root = true }), Unreadable, []string{"chmod -R o+rX " + closed}},
+		"permission as self":    {facts(exit, denied("/data/none"), rights, func(f *Facts) { f.Ended.Report.Sandbox.IDs = "self" }), Unreadable, []string{"/data/none cannot be read by "}},
+		"not executable":        {facts(result.ReasonNotInvocable, "", rights, command("/data/open")), Unreadable, []string{"/data/open can only be read: to execute it, type chmod a+x " + closed + "/open"}},
+		"not executable, sh":    {facts(exit, "sh: 1: /data/open: Permission denied\n", rights), Unreadable, []string{"chmod a+x " + closed + "/open"}},
+		"written by netCDF":     {facts(exit, denied("/data/new.nc"), rights), ReadOnly, []string{"/data/new.nc cannot be written: write to the current directory, /work"}},
+		"written by HDF5":       {facts(exit, "FileNotFoundError: [Errno 30] Unable to synchronously create file (unable to open file: name = '/data/x.h5', errno = 30, error message = 'Read-only file system', flags = 15)\n"), ReadOnly, []string{"/data/x.h5 cannot be written"}},
+		"read-only, R":          {facts(exit, "  cannot open file '/data/out.csv': Read-only file system\nExecution halted\n"), ReadOnly, []string{"/data/out.csv cannot be written"}},
+		"read-only, sh":         {facts(exit, "sh: 1: cannot create /data/y: Read-only file system\n"), ReadOnly, []string{"/data/y cannot be written"}},
+		"read-only, cp":         {facts(exit, "cp: cannot create regular file '/data/y.csv': Read-only file system\n"), ReadOnly, []string{"/data/y.csv cannot be written"}},
 		"permission elsewhere":  {facts(exit, "PermissionError: [Errno 13] Permission denied: '/proc/kcore'\n"), "", nil},
 		"read-only":             {facts(exit, "OSError: [Errno 30] Read-only file system: '/data/out.csv'\n"), ReadOnly, []string{"/data/out.csv cannot be written", "/work"}},
 		"read-only, workdir":    {facts(exit, "OSError: [Errno 30] Read-only file system: '/data/out.csv'\n", workdir), ReadOnly, []string{"current directory, /job,"}},
-		"written in a workdir":  {facts(exit, openW+"FileNotFoundError: [Errno 2] No such file or directory: '/job/results/x.csv'\n", workdir), NoDirectory, []string{"no directory results in /job, which is empty"}},
 		"nothing written":       {facts(result.ReasonOutputMissing, ""), OutputMissing, []string{"wrote nothing"}},
 		"other outputs":         {facts(result.ReasonOutputMissing, "", func(f *Facts) { f.Listed = []string{"a", "b", "c", "d"} }), OutputMissing, []string{"wrote a, b, c and 1 more"}},
 		"nothing exported":      {facts(exit, "", state(catalog.Complete), export), NothingExported, []string{"left nothing to export in /work", "only scidex-result.json"}},

@@ -13,9 +13,8 @@ import (
 )
 
 var (
-	noProgram   = pattern(`(?m)(?:^(?:/usr/bin/)?env: [‘'"]?([^’'"\n:]+)[’'"]?: No such file|: (?:line )?\d+: ([^:\n]+): (?:command )?not found)`)
+	noProgram   = pattern(`(?m)(?:^(?:/usr/bin/)?env: [‘'"]?([^’'"\n:]+)[’'"]?: No such file|: (?:line )?\d+: ([^:\n]+): (?:(?:command )?not found|cannot execute: required file))`)
 	notExecuted = pattern(`(?m), in _execute_child\n(?:[ \t][^\n]*\n)*FileNotFoundError: [^\n]*: '([^'\n]+)'`)
-	workingDir  = pattern(`\bcwd=`) // subprocess says that it is missing in the same words
 	noNbpy      = pattern(`(Python here cannot run notebooks)`)
 )
 
@@ -30,32 +29,33 @@ var otherNames = map[string][]string{
 
 // programMissing says what there is in place of a program or an interpreter that is not there.
 func programMissing(f Facts) string {
-	name := cmp.Or(f.notExecuted(), f.find(noProgram))
+	name := cmp.Or(f.find(notExecuted), f.find(noProgram))
 	if f.Outcome.Reason == result.ReasonNotFound {
 		name = f.Ended.Command[0]
 	}
 	if name == "" || localFile(f) != "" || bashNeeded(f) != "" || noGPU(f) != "" || notebookPackages(f) != "" || noPrivileges(f) != "" {
 		return ""
 	}
-	if strings.Contains(name, " ") {
-		return "program and arguments are one word: leave out the quotes around them"
+	what := "no program " + format.Line(name, 100)
+	interpreter, there := f.interpreter(name)
+	switch words := strings.Fields(name); {
+	case windows(name), windows(interpreter):
+		return "the first line of the script ends as Windows ends lines, so its interpreter is not found: convert it with sed -i 's/\\r$//'"
+	case there:
+		name = interpreter
+		what = "no program " + format.Line(name, 100) + ", which the first line of the script names,"
+	case f.Outcome.Reason == result.ReasonNotFound && len(words) > 1 && (strings.ContainsAny(name, "|&;<>") || f.program(path.Base(words[0])) != ""):
+		return "no shell reads the command, so this is the name of one program: run it with -- sh -c " + format.ShellQuote(name)
+	case f.find(notExecuted) != "": // subprocess says the same of cwd
+		what = "neither a program nor a directory " + format.Line(name, 100)
 	}
 	base := path.Base(name)
-	missing := fmt.Sprintf("there is no program %s in the container", format.Line(name, 100))
 	for _, other := range append([]string{base}, otherNames[base]...) {
 		if where := f.program(other); where != "" && where != name {
-			return fmt.Sprintf("%s, but there is %s", missing, where)
+			return fmt.Sprintf("there is %s in the container, but there is %s", what, where)
 		}
 	}
-	return missing + ": add --runtime DIR with a directory whose bin has it, or choose a root filesystem that has it with --rootfs"
-}
-
-// notExecuted is the program that Python did not find.
-func (f Facts) notExecuted() string {
-	if workingDir().MatchString(f.Ended.StderrEnd + f.source()) {
-		return ""
-	}
-	return f.find(notExecuted)
+	return fmt.Sprintf("there is %s in the container: add --runtime DIR with a directory whose bin has it, or choose a root filesystem that has it with --rootfs", what)
 }
 
 // program is the path inside of a program, "" without one.

@@ -15,10 +15,9 @@ var (
 		`[Cc]ould(?: not|n't) resolve host|unable to resolve host address|Network is unreachable|Connection refused|getaddrinfo)`)
 	noModule   = pattern(`(?m)(?:ModuleNotFoundError: |^[^\n]*: )No module named '?([^'\s]+)'?`)
 	noRPack    = pattern(`there is no package called [‘']([^’'\n]+)[’']`)
-	noAccess   = pattern(`(?:PermissionError: .*|Permission denied: )'((?:/(?:data|docs|inputs|analysis)|data|docs)(?:/[^'\n]*)?)'`)
 	endOfInput = pattern(`(?m)^(EOFError: EOF when reading a line)`)
 	outOfSpace = pattern(`(No space left on device)`)
-	noWrite    = pattern(`Read-only file system: '([^'\n]+)'`)
+	noWrite    = pattern(`(?m)` + failedWith(`Read-only file system`))
 )
 
 func noNetwork(f Facts) string {
@@ -104,26 +103,4 @@ func noSpace(f Facts) string {
 		return ""
 	}
 	return fmt.Sprintf("/tmp is memory of the run and holds half of its limit, %s: write large files to /work, the current directory", format.Size(int64(f.Ended.Analysis.Memory)/2))
-}
-
-func unreadable(f Facts) string {
-	name := f.find(noAccess)
-	switch {
-	case name == "":
-		return ""
-	case f.Ended.Report.Sandbox.IDs == "self":
-		return name + " cannot be read by you either: give yourself the right with chmod"
-	}
-	advice := name + " cannot be read by the analysis' user id: let others read it with chmod -R o+rX on the host's directory"
-	if f.Caller.Root { // whose runs never have its id
-		return advice
-	}
-	return advice + ", or run with --ids self"
-}
-
-func readOnly(f Facts) string {
-	if name := f.find(noWrite); name != "" {
-		return name + " cannot be written: write to the current directory, " + f.Ended.Analysis.StartDir() + ", or to /tmp"
-	}
-	return ""
 }

@@ -1,0 +1,33 @@
+package hints
+
+import (
+	"bufio"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
+)
+
+// maxShebang is what the kernel reads of a file to find its interpreter, in bytes (execve(2)).
+const maxShebang = 256
+
+// interpreter is the interpreter that a file in a bound directory names: the kernel says of both that they are not there.
+func (f Facts) interpreter(name string) (interpreter string, there bool) {
+	b, rest, found := f.outside(name)
+	if !found || !regular(filepath.Join(b.host, rest)) {
+		return "", false
+	}
+	file, err := userdir.ReadAny(filepath.Join(b.host, rest)) // it may have been replaced by a pipe
+	if err != nil {
+		return "", false
+	}
+	defer file.Close()
+	line, _ := bufio.NewReader(io.LimitReader(file, maxShebang)).ReadString('\n') // what could be read will do
+	line, found = strings.CutPrefix(strings.TrimSuffix(line, "\n"), "#!")
+	interpreter, _, _ = strings.Cut(strings.Trim(line, " \t"), " ")
+	return interpreter, found
+}
+
+// windows reports whether the end of a line of Windows is part of a name; env(1) writes it as \r.
+func windows(name string) bool { return strings.HasSuffix(name, "\r") || strings.HasSuffix(name, `\r`) }
