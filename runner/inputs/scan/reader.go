@@ -2,6 +2,7 @@ package scan
 
 import (
 	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,8 +25,12 @@ func (r Reader) MayRead(st *unix.Stat_t) error {
 		return nil
 	}
 	way := fmt.Sprintf("give it to everyone (%s)", fix)
-	if !r.Root {
+	switch {
+	case r.Root:
+	case int(st.Uid) == os.Geteuid(), int(st.Gid) == os.Getegid():
 		way += " or run with your own id (--ids self)"
+	default: // the id of the caller has none of its supplementary groups there
+		way += " or pass its directory with --stage, which copies it to /work"
 	}
 	return fmt.Errorf("the analysis runs with an id of its own, which cannot read it (mode %04o); %s", st.Mode&0o7777, way)
 }

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -8,21 +9,24 @@ import (
 )
 
 func TestMayRead(t *testing.T) {
+	me, other := os.Geteuid(), os.Geteuid()+1
 	for name, c := range map[string]struct {
 		mode   uint32
+		uid    int
 		reader Reader
 		want   string // part of the error; empty: readable
 	}{
-		"directory for all":             {unix.S_IFDIR | 0o755, Reader{}, ""},
-		"directory for its owner":       {unix.S_IFDIR | 0o700, Reader{}, "--ids self"},
-		"directory without search":      {unix.S_IFDIR | 0o744, Reader{}, "chmod o+rx"},
-		"file for all":                  {unix.S_IFREG | 0o644, Reader{}, ""},
-		"file for the group":            {unix.S_IFREG | 0o640, Reader{}, "chmod o+r)"},
-		"the caller's own id":           {unix.S_IFDIR | 0o700, Reader{Own: true}, ""},
-		"root has no --ids self to use": {unix.S_IFDIR | 0o700, Reader{Root: true}, "chmod o+rx)"},
+		"directory for all":             {unix.S_IFDIR | 0o755, me, Reader{}, ""},
+		"directory for its owner":       {unix.S_IFDIR | 0o700, me, Reader{}, "--ids self"},
+		"directory without search":      {unix.S_IFDIR | 0o744, me, Reader{}, "chmod o+rx"},
+		"file for all":                  {unix.S_IFREG | 0o644, me, Reader{}, ""},
+		"by a supplementary group":      {unix.S_IFREG | 0o640, other, Reader{}, "with --stage"},
+		"file for the group":            {unix.S_IFREG | 0o640, me, Reader{}, "chmod o+r)"},
+		"the caller's own id":           {unix.S_IFDIR | 0o700, me, Reader{Own: true}, ""},
+		"root has no --ids self to use": {unix.S_IFDIR | 0o700, me, Reader{Root: true}, "chmod o+rx)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := c.reader.MayRead(&unix.Stat_t{Mode: c.mode})
+			err := c.reader.MayRead(&unix.Stat_t{Mode: c.mode, Uid: uint32(c.uid), Gid: uint32(os.Getegid() + c.uid - me)})
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
