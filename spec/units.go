@@ -28,7 +28,7 @@ const (
 type Duration time.Duration
 
 var (
-	sizeForm     = pattern(`^([0-9]+(?:\.[0-9]+)?) ?(?:([kmgtp])i?)?b?$`)
+	sizeForm     = pattern(`^([0-9]+(?:\.[0-9]+)?) ?(?:([kmgtpe])i?)?b?$`)
 	secondsForm  = pattern(`^[0-9]+(?:\.[0-9]+)?$`)
 	durationForm = pattern(`^(?:[0-9]+(?:\.[0-9]+)?(?:ms|h|m|s))+$`)
 )
@@ -40,13 +40,13 @@ func ParseSize(s string) (Size, error) {
 	if form == nil {
 		return 0, badSize(s)
 	}
-	number, err := strconv.ParseFloat(form[1], 64)
-	if err != nil {
+	number, _ := strconv.ParseFloat(form[1], 64) // too many digits make it infinite
+	bytes := math.Ldexp(number, 10*strings.Index(" kmgtpe", form[2]))
+	switch {
+	case bytes < 1:
 		return 0, badSize(s)
-	}
-	bytes := math.Ldexp(number, 10*strings.Index(" kmgtp", form[2]))
-	if bytes < 1 || bytes >= math.MaxInt64 {
-		return 0, badSize(s)
+	case bytes >= math.MaxInt64:
+		return 0, fmt.Errorf("%s is too large: write a size below 8EiB, such as 512MiB or 2GiB", quote(s))
 	}
 	return Size(bytes), nil
 }
@@ -65,7 +65,10 @@ func ParseDuration(s string) (Duration, error) {
 		return 0, badDuration(s)
 	}
 	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
+	switch {
+	case err != nil: // the form is right
+		return 0, fmt.Errorf("%s is too long: write a time such as 90s or 1h30m", quote(s))
+	case d <= 0:
 		return 0, badDuration(s)
 	}
 	return Duration(d), nil

@@ -12,7 +12,7 @@ import (
 func TestParseSize(t *testing.T) {
 	for text, want := range map[string]Size{
 		"1": 1, "1b": 1, "2GiB": 2 * GiB, "2g": 2 * GiB, "2GB": 2 * GiB, "512MiB": 512 * MiB, "512m": 512 * MiB, "512Mi": 512 * MiB,
-		"1.5 GiB": 1536 * MiB, " 4k ": 4 * KiB, "1T": TiB, "7PiB": 7 * PiB, "2147483648": 2 * GiB, "0.5k": 512,
+		"1.5 GiB": 1536 * MiB, " 4k ": 4 * KiB, "1T": TiB, "1EiB": 1024 * PiB, "7PiB": 7 * PiB, "2147483648": 2 * GiB, "0.5k": 512,
 	} {
 		got, err := ParseSize(text)
 		if err != nil || got != want {
@@ -28,6 +28,19 @@ func TestParseSize(t *testing.T) {
 			t.Errorf("ParseSize(%q) = %d; want an error", text, got)
 		} else if !strings.Contains(err.Error(), "such as 512MiB") {
 			t.Errorf("ParseSize(%q): %v; want the way out", text, err)
+		}
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	for _, text := range []string{"8EiB", "8192PiB", "99999999999999999999", strings.Repeat("9", 400)} {
+		if _, err := ParseSize(text); err == nil || !strings.Contains(err.Error(), "is too large: ") {
+			t.Errorf("ParseSize(%q): %v", text, err)
+		}
+	}
+	for _, text := range []string{"99999999h", strings.Repeat("9", 400)} {
+		if _, err := ParseDuration(text); err == nil || !strings.Contains(err.Error(), "is too long: ") {
+			t.Errorf("ParseDuration(%q): %v", text, err)
 		}
 	}
 }
