@@ -70,8 +70,11 @@ func noSuchAt(name string) error {
 	if attempt, found := strings.CutPrefix(name, last+"@"); found {
 		return fmt.Errorf("no run %q: %s takes no attempt; type ID@%s", name, last, attempt)
 	}
+	if name == last {
+		return errors.New("this catalog has no run yet")
+	}
 	meant := suggest.DidYouMean(name, []string{last}, "")
-	if meant == "" || name == last {
+	if meant == "" {
 		meant = "; " + last + " is the newest"
 	}
 	return fmt.Errorf("no run %q in this catalog%s", name, meant)

@@ -34,7 +34,7 @@ func TestNotFoundWhole(t *testing.T) {
 
 func TestNoSuchAt(t *testing.T) {
 	for name, want := range map[string]string{
-		"@last":   `no run "@last" in this catalog; @last is the newest`,
+		"@last":   `this catalog has no run yet`,
 		"@lats":   `no run "@lats" in this catalog; did you mean "@last"?`,
 		"@first":  `no run "@first" in this catalog; @last is the newest`,
 		"@last@7": `no run "@last@7": @last takes no attempt; type ID@7`,
