@@ -61,6 +61,8 @@ func TestArrangeRefuses(t *testing.T) {
 		"init":                         `unknown command "init"; see "scidex-oci --help"`,
 		"ps -a":                        `unknown command "ps"; type "scidex-oci ls"`,
 		"list":                         `unknown command "list"; type "scidex-oci ls"`,
+		"cp @last:a .":                 `unknown command "cp"; type "scidex-oci outputs export"`,
+		"up":                           `unknown command "up"; see "scidex-oci --help"`,
 		"inspect a":                    `unknown command "inspect"; type "scidex-oci show"`,
 		"pull python":                  `unknown command "pull"; type "scidex-oci image pull"`,
 		"exec a sh":                    `unknown command "exec"; type "scidex-oci run --shell ID"`,

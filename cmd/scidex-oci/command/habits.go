@@ -17,6 +17,7 @@ import (
 var habits = map[string]string{
 	"status": `ls" or "scidex-oci show ID`,
 	"list":   "ls", "ps": "ls", "inspect": "show", "kill": "stop", "pull": "image pull", "rmi": "image rm", "images": "image ls",
+	"cp": "outputs export", "export": "outputs export", "import": "image import", "create": "new", "top": "ls",
 	"exec": "run --shell ID", "attach": "run --shell ID", "version": "--version",
 }
 

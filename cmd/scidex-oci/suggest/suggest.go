@@ -9,8 +9,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// DidYouMean is the end of a sentence that names an unknown word.
+// DidYouMean is the end of a sentence that names an unknown word. Of two letters one mistake is half: such a word is another
+// program's.
 func DidYouMean(word string, candidates []string, dashes string) string {
+	if len(word) < 3 {
+		return ""
+	}
 	return question(spec.Nearest(word, candidates), dashes)
 }
 
@@ -32,7 +36,7 @@ func Flag(word string, flags []string) string {
 	if begins := slices.DeleteFunc(slices.Clone(flags), other); len(begins) == 1 {
 		flags, word = begins, begins[0]
 	}
-	return DidYouMean(word, flags, "--")
+	return question(spec.Nearest(word, flags), "--")
 }
 
 // List joins words for a sentence: "a, b or c".

@@ -3,8 +3,8 @@ package suggest
 import "testing"
 
 func TestDidYouMean(t *testing.T) {
-	known := []string{"memory", "cpus", "pids", "timeout", "log-size"}
-	tests := map[string]string{"memry": "memory", "mmeory": "memory", "cpu": "cpus", "MEMORY": "memory", "pid": "pids", "xyz": "", "": "", "logsize": "log-size", "q": ""}
+	known := []string{"memory", "cpus", "pids", "timeout", "log-size", "ids"}
+	tests := map[string]string{"memry": "memory", "mmeory": "memory", "cpu": "cpus", "MEMORY": "memory", "pid": "pids", "xyz": "", "": "", "logsize": "log-size", "q": "", "id": ""}
 	for word, want := range tests {
 		if want != "" {
 			want = `; did you mean "--` + want + `"?`
