@@ -35,7 +35,7 @@ const (
 	// remedyRoot helps a user without control groups.
 	remedyRoot = bestEffort + ", or run as root"
 	// remedyContainer helps without systemd.
-	remedyContainer = "start the container that this is in with writable control groups, or " + outer + ", or " + bestEffort
+	remedyContainer = "start the container that this is in with writable control groups" + orBestEffort
 )
 
 // mountV1 says how to mount a cgroup v1 controller; Find finds it anywhere.

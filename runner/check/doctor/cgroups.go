@@ -82,7 +82,7 @@ func (e *examination) withoutGroups(err error) {
 	if errors.As(err, &missing) {
 		f.Seen, remedy = missing.Reason, remedies.Remedy{Sentence: missing.Remedy, Command: command(missing.Remedy, bestEffort.Command)}
 	}
-	if e.around.limits != "" {
+	if e.held != (cgroup.Limits{}) && e.around.limits != "" {
 		remedy = e.around.outer()
 	}
 	f = f.as(Fail, "runs are refused: nothing can enforce their limits", remedy)

@@ -12,6 +12,8 @@ import (
 	"errors"
 	"os"
 
+	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/cgroup/outer"
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -62,6 +64,7 @@ type examination struct {
 	account  idmap.Account
 	host     host
 	around   surroundings
+	held     cgroup.Limits // by the control groups around this
 	report   Report
 	runs     *probe.Runs
 	root     tempRoot
@@ -76,6 +79,7 @@ func Run(ctx context.Context, options Options) (report Report, err error) {
 	}
 	e.host = host{root: "/", getenv: os.Getenv, admin: e.account.Root()}
 	e.around = e.host.surroundings()
+	e.held = outer.Find(os.Getpid()).Held().Limits
 	e.runs, ctx = probe.NewRuns(ctx, options.Stop)
 	defer e.runs.Close()
 	defer func() { err = errors.Join(err, e.root.remove()) }()

@@ -166,6 +166,11 @@ func TestWithoutGroupsInContainers(t *testing.T) {
 	} {
 		e := &examination{analysis: spec.Analysis{Limits: spec.LimitsEnforce}, host: made(t, map[string]string{file: ""}, "", false, false)}
 		e.around = e.host.surroundings()
+		e.withoutGroups(missing) // they hold nothing
+		if f := e.report.of(CodeParentGroup); strings.Contains(f.Cure+f.Command, "--limits outer") {
+			t.Errorf("%+v", f)
+		}
+		e.report, e.held = Report{}, cgroup.Limits{Memory: 1 << 30}
 		e.withoutGroups(missing)
 		check(t, e.report.of(CodeParentGroup), Fail, "nobody gives one", want, "scidex-oci run --limits outer COMMAND")
 	}
@@ -280,7 +285,7 @@ func TestControllers(t *testing.T) {
 func TestWithoutGroupsAsSet(t *testing.T) {
 	const unset = "scidex-oci config unset limits"
 	for limits, want := range map[string]string{spec.LimitsEnforce: "scidex-oci run --limits outer COMMAND", spec.LimitsBestEffort: unset, spec.LimitsOuter: unset} {
-		e := &examination{analysis: spec.Analysis{Limits: limits}, around: surroundings{name: "the container", limits: "docker run --memory"}}
+		e := &examination{analysis: spec.Analysis{Limits: limits}, around: surroundings{name: "the container", limits: "docker run --memory"}, held: cgroup.Limits{Pids: 9}}
 		e.withoutGroups(&cgroup.MissingError{Reason: "no subtree is delegated", Remedy: "ask"})
 		if f := e.report.of(CodeParentGroup); f.Command != want || f.Cure == "" {
 			t.Errorf("%s: %+v, want the command %q", limits, f, want)
