@@ -71,8 +71,8 @@ func TestOf(t *testing.T) {
 		}
 	}
 	rights := func(f *Facts) { f.Ended.Analysis.Data, f.Ended.HasData = closed, true }
-	scripts := tree(t, "crlf.sh", "z.sh")
-	for name, line := range map[string]string{"crlf.sh": "#!/bin/sh\r\n", "z.sh": "#!/opt/none/sh\n"} {
+	scripts := tree(t, "crlf.sh", "z.sh", "elf")
+	for name, line := range map[string]string{"crlf.sh": "#!/bin/sh\r\n", "z.sh": "#!/opt/none/sh\n", "elf": "\x7fELF"} {
 		if err := os.WriteFile(filepath.Join(scripts, name), []byte(line), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -151,6 +151,7 @@ func TestOf(t *testing.T) {
 		"Windows, dash":         {facts(exit, "sh: 1: /inputs/mine/crlf.sh: not found\n", tools), ProgramMissing, []string{"ends as Windows ends lines"}},
 		"Windows, bash":         {facts(exit, "bash: line 1: /inputs/mine/crlf.sh: cannot execute: required file not found\n", tools), ProgramMissing, []string{"ends as Windows ends lines"}},
 		"Windows, env":          {facts(exit, "/usr/bin/env: ‘python3\\r’: No such file or directory\n"), ProgramMissing, []string{"ends as Windows ends lines"}},
+		"no loader":             {facts(result.ReasonNotFound, "", command("/inputs/mine/elf"), tools), ProgramMissing, []string{"/inputs/mine/elf is in the container, but its loader is not", "--rootfs"}},
 		"no interpreter":        {facts(result.ReasonNotFound, "", command("/inputs/mine/z.sh"), tools), ProgramMissing, []string{"no program /opt/none/sh, which the first line of the script names, in the container, but there is /usr/bin/sh"}},
 		"input":                 {facts(exit, "EOFError: EOF when reading a line\n"), NoInput, []string{"standard input", "terminal"}},
 		"no space":              {facts(exit, "OSError: [Errno 28] No space left on device\n"), NoSpace, []string{"512MiB", "/work"}},

@@ -12,7 +12,8 @@ import (
 // maxShebang is what the kernel reads of a file to find its interpreter, in bytes (execve(2)).
 const maxShebang = 256
 
-// interpreter is the interpreter that a file in a bound directory names: the kernel says of both that they are not there.
+// interpreter is the interpreter that a file in a bound directory names, "" if it is no script: the kernel says of both that
+// they are not there.
 func (f Facts) interpreter(name string) (interpreter string, there bool) {
 	b, rest, found := f.outside(name)
 	if !found || !regular(filepath.Join(b.host, rest)) {
@@ -24,9 +25,11 @@ func (f Facts) interpreter(name string) (interpreter string, there bool) {
 	}
 	defer file.Close()
 	line, _ := bufio.NewReader(io.LimitReader(file, maxShebang)).ReadString('\n') // what could be read will do
-	line, found = strings.CutPrefix(strings.TrimSuffix(line, "\n"), "#!")
-	interpreter, _, _ = strings.Cut(strings.Trim(line, " \t"), " ")
-	return interpreter, found
+	line, script := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "#!")
+	if script {
+		interpreter, _, _ = strings.Cut(strings.Trim(line, " \t"), " ")
+	}
+	return interpreter, true
 }
 
 // windows reports whether the end of a line of Windows is part of a name; env(1) writes it as \r.

@@ -41,6 +41,8 @@ func programMissing(f Facts) string {
 	switch words := strings.Fields(name); {
 	case windows(name), windows(interpreter):
 		return "the first line of the script ends as Windows ends lines, so its interpreter is not found: convert it with sed -i 's/\\r$//'"
+	case there && interpreter == "":
+		return format.Line(name, 100) + " is in the container, but its loader is not: choose a root filesystem that has it with --rootfs"
 	case there:
 		name = interpreter
 		what = "no program " + format.Line(name, 100) + ", which the first line of the script names,"
