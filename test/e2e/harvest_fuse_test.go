@@ -20,9 +20,18 @@ var fuseErrnos = []unix.Errno{unix.EIO, unix.ESTALE, unix.ENOTCONN, unix.ETIMEDO
 // from the harvest on. CI takes two errnos for each request.
 func fuseFaults() (all []wrong) {
 	for i, at := range []wrong{
-		{op: "lookup", on: "large"}, {op: "lookup", on: "a"}, {op: "getattr", on: "large"}, {op: "getattr", on: "a/b/new"},
-		{op: "open", on: "large"}, {op: "open", on: "closed"}, {op: "read", on: "large"}, {op: "opendir", on: "a"},
-		{op: "read on", on: "large"}, {op: "opendir", on: "."}, {op: "readdir", on: "a/b"}, {op: "readdir on", on: "."},
+		{op: "lookup", on: "large"},
+		{op: "lookup", on: "a"},
+		{op: "getattr", on: "large"},
+		{op: "getattr", on: "a/b/new"},
+		{op: "open", on: "large"},
+		{op: "open", on: "closed"},
+		{op: "read", on: "large"},
+		{op: "opendir", on: "a"},
+		{op: "read on", on: "large"},
+		{op: "opendir", on: "."},
+		{op: "readdir", on: "a/b"},
+		{op: "readdir on", on: "."},
 	} {
 		for j, errno := range fuseErrnos {
 			for at.after = range int32(2) {

@@ -378,7 +378,16 @@ func TestReadyWithAProcess(t *testing.T) {
 	for kind, closed := range map[string]string{"cold": "pass", "ready": "os.closerange(0, 4096)"} {
 		t.Run(kind, func(t *testing.T) {
 			h := newHarness(t)
-			venv := h.moduleIn("import os\nif os.fork() == 0:\n    " + closed + "\n    os.execvp('sleep', ['sleep', '1000'])\n")
+			venv := h.moduleIn(`
+import os
+r, w = os.pipe() # it ends when the child is sleep
+if os.fork() == 0:
+    ` + closed + `
+    os.execvp("sleep", ["sleep", "1000"])
+os.close(w)
+os.read(r, 1)
+os.close(r)
+`)
 			script := h.write("goes.py", "import strange\nprint('goes on')\n", 0o644)
 			id := h.newID()
 			got, _ := h.batch(0, h.lines(manifest{"id": id, "script": script, "runtime": venv}))
