@@ -75,7 +75,7 @@ func TestEmptyDeepTree(t *testing.T) {
 	work := openDir(t, dir)
 	before := descriptors(t)
 	must(t, Empty(context.Background(), work))
-	if after := descriptors(t); after != before {
+	if after := descriptors(t); after > before {
 		t.Errorf("%d descriptors before, %d after", before, after)
 	}
 	left, err := os.ReadDir(dir)

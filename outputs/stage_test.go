@@ -14,7 +14,7 @@ func staged(t *testing.T, src, dst string, owner *Owner, bounds Bounds) map[stri
 	before := descriptors(t)
 	entries, err := Stage(context.Background(), from, to, owner, bounds)
 	must(t, err)
-	if after := descriptors(t); after != before {
+	if after := descriptors(t); after > before {
 		t.Errorf("%d descriptors before, %d after", before, after)
 	}
 	got := map[string]Entry{}

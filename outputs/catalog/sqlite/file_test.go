@@ -253,7 +253,7 @@ func TestNothingLeftOpen(t *testing.T) {
 			t.Fatal("a text was opened")
 		}
 	}
-	if got := descriptors(); got != base {
+	if got := descriptors(); got > base { // an earlier test may have left one to the garbage collector
 		t.Errorf("%d descriptors are open, %d were at first", got, base)
 	}
 	for deadline := time.Now().Add(2 * time.Minute); runtime.NumGoroutine() > goroutines; {
