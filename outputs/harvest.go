@@ -35,6 +35,8 @@ type Options struct {
 	Partial bool
 	// Writing are the files that were open for writing then, if known. They are marked too.
 	Writing []Inode
+	// Names is how many the last Measure counted; 0: it is not known. A harvest that finds more or fewer is an error.
+	Names int64
 }
 
 // Totals count a harvest.
@@ -89,7 +91,7 @@ func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry)
 	h.queue = newQueue(ctx, yield)
 	err = h.run(ctx)
 	if err == nil {
-		err = h.leftLinks()
+		err = errors.Join(h.leftLinks(), h.compare())
 	}
 	if failed := h.queue.end(); err == nil {
 		err = failed
@@ -121,6 +123,14 @@ type harvest struct {
 	before  modes    // those that an earlier harvest recorded
 }
 
+// compare reports whether the file system lists other names than when the tree was measured.
+func (h *harvest) compare() error {
+	if h.opts.Names == 0 || h.unknown || h.entries+h.below == h.opts.Names {
+		return nil
+	}
+	return fmt.Errorf("%d names are listed now, and %d were when the analysis had ended", h.entries+h.below, h.opts.Names)
+}
+
 // passes reports whether it is our link.
 func (h *harvest) passes(name string, st *unix.Stat_t) (bool, error) {
 	want, ok := h.opts.Links[name]
@@ -136,6 +146,7 @@ func (h *harvest) excludes(name string, path []byte, st *unix.Stat_t) error {
 	if !ok {
 		return nil
 	}
+	h.unknown = h.unknown || kind(st) == unix.S_IFDIR
 	if kind(st) == unix.S_IFREG && st.Nlink > 1 && !h.before.original(st) {
 		if err := h.link(name, st, false); err != nil {
 			return err

@@ -282,3 +282,39 @@ func TestHarvestAgainIntoTheSameIngest(t *testing.T) {
 		t.Errorf("%v %+v", err, got)
 	}
 }
+
+// TestHarvestComparesNames: a tree that lists more or fewer names than at its measurement is not harvested as whole.
+func TestHarvestComparesNames(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts   Options
+		change func(dir string) error
+		fails  bool
+	}{
+		"same":                {},
+		"one less":            {change: func(dir string) error { return os.Remove(dir + "/a/b/c/file") }, fails: true},
+		"one more":            {change: func(dir string) error { return os.WriteFile(dir+"/new", nil, 0o600) }, fails: true},
+		"deep":                {opts: Options{Bounds: Bounds{MaxDepth: 2}}},
+		"one less, deep":      {opts: Options{Bounds: Bounds{MaxDepth: 2}}, change: func(dir string) error { return os.Remove(dir + "/a/b/c/file") }, fails: true},
+		"many":                {opts: Options{Bounds: Bounds{MaxEntries: 2}}},
+		"a file is left out":  {opts: Options{Exclude: []string{"file"}}},
+		"directory left out":  {opts: Options{Exclude: []string{"b"}}}, // what is in it is not counted
+		"link of the program": {opts: Options{Links: map[string]string{"data": "/data"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newTree(t)
+			write0(t, dir+"/a/b/c/file", "x")
+			write0(t, dir+"/a/file", "y")
+			must(t, os.Link(dir+"/a/file", dir+"/again"))
+			must(t, os.Symlink("/data", dir+"/data"))
+			c.opts.Names = measured(t, dir, c.opts.Links, unbounded).Files
+			if c.change != nil {
+				must(t, c.change(dir))
+			}
+			c.opts.Ingest = openDir(t, t.TempDir())
+			_, err := Harvest(t.Context(), openDir(t, dir), c.opts, func(Entry) error { return nil })
+			if c.fails != (err != nil) || err != nil && !strings.Contains(err.Error(), "names are listed now") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}

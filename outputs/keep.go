@@ -259,7 +259,8 @@ func liftSelf(w *walk, parent int, name string) error {
 		return err
 	}
 	if err := unix.Renameat2(w.fd(), name, parent, name, unix.RENAME_NOREPLACE); err != nil {
-		return err
+		// What it holds was not listed: it stays under the name that a user expects.
+		return errors.Join(err, unix.Renameat2(parent, aside, parent, name, unix.RENAME_NOREPLACE))
 	}
 	return unix.Unlinkat(parent, aside, unix.AT_REMOVEDIR)
 }

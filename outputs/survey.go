@@ -31,6 +31,8 @@ type survey struct {
 	special func(dir int, name string, st *unix.Stat_t) error
 
 	entries  int64 // seen
+	below    int64 // counted behind bounds
+	unknown  bool  // not all were counted
 	uncounts int64 // entries that may still be counted behind bounds
 }
 
@@ -156,6 +158,7 @@ func (s *survey) verdict(path []byte, err error) error {
 
 // full ends the survey at the entry that is one too many.
 func (s *survey) full(ctx context.Context, path []byte) error {
+	s.unknown = true
 	n, more, err := s.count(ctx, 0)
 	if err != nil {
 		return err
@@ -207,9 +210,11 @@ func (s *survey) count(ctx context.Context, depth int) (n int64, more bool, err 
 			continue
 		}
 		if n > 0 && s.uncounts <= 0 {
+			s.unknown = true
 			return n, true, nil
 		}
 		n++
+		s.below++
 		s.uncounts--
 		if err := s.countEnter(name); err != nil {
 			return 0, false, err

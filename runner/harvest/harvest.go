@@ -111,6 +111,7 @@ func (w *walk) gather() (err error) {
 		Bounds:  w.bounds(),
 		Exclude: w.ended.Analysis.Exclude,
 		Partial: w.partial(),
+		Names:   w.ended.Exit.Names,
 		Link:    w.ended.Analysis.Keep == spec.KeepNever,
 	}, outputs.Unchanged(w.ended.Staged))
 	w.Missing = w.declared.Missing()

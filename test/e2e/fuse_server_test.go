@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,8 @@ const (
 	servesFuse = "e2e-serves-fuse"
 	beginWrong = "begin-wrong-answers"
 	endWrong   = "end-wrong-answers"
+
+	eventsOnFuse = "events"
 )
 
 // wrong is one kind of wrong answer.
@@ -177,6 +180,28 @@ func (n *faulty) Read(ctx context.Context, f fs.FileHandle, into []byte, offset 
 	return f.(fs.FileReader).Read(ctx, into, offset)
 }
 
+// Create opens a file whose writes the kernel passes on to the server.
+func (n *faulty) Create(ctx context.Context, name string, how, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+	inode, f, flags, errno := n.LoopbackNode.Create(ctx, name, how, mode, out)
+	if errno != 0 {
+		return nil, nil, 0, errno
+	}
+	return inode, servedFile{f.(*fs.LoopbackFile)}, flags, 0
+}
+
+// servedFile is an open file that the kernel does not read and write itself.
+type servedFile struct{ *fs.LoopbackFile }
+
+func (servedFile) PassthroughFd() (int, bool) { return 0, false }
+
+// Write begins the wrong answers with the event that the analysis has exited: /work has been measured for the last time.
+func (n *faulty) Write(ctx context.Context, f fs.FileHandle, data []byte, offset int64) (uint32, syscall.Errno) {
+	if filepath.Base(n.path()) == eventsOnFuse && bytes.Contains(data, []byte(`"run.exited"`)) {
+		n.begun.Store(true)
+	}
+	return f.(fs.FileWriter).Write(ctx, data, offset)
+}
+
 func (n *faulty) OpendirHandle(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	if n.begun.Load() && inWork(n.path()) == "." {
 		n.openings.Add(1)
@@ -210,6 +235,8 @@ func (d *openDirectory) read() syscall.Errno {
 		d.entries, d.end = nil, d.errno
 	case d.lies(d.path(), "readdir on"):
 		d.entries, d.end = d.entries[:len(d.entries)/2], d.errno
+	case d.lies(filepath.Join(d.path(), filepath.Base(d.on)), "hide"):
+		d.entries = slices.DeleteFunc(d.entries, func(e fuse.DirEntry) bool { return e.Name == filepath.Base(d.on) })
 	case d.lies(d.path(), "invent"):
 		d.entries = append(d.entries, fuse.DirEntry{Name: "invented", Ino: 1})
 	}

@@ -44,6 +44,7 @@ func fuseFaults() (all []wrong) {
 		}
 	}
 	return append(all,
+		wrong{op: "hide", on: "large"}, wrong{op: "hide", on: "a"}, wrong{op: "hide", on: "a/b/new"}, wrong{op: "hide", on: "link"},
 		wrong{op: "die"}, wrong{op: "readdir on", on: ".", errno: unix.EIO, after: 1},
 		wrong{op: "invent", on: "."}, wrong{op: "invent", on: ".", after: 1},
 		wrong{op: "read little", on: "large"}, wrong{op: "read little", on: "small"}, wrong{op: "read to an early end", on: "large"},
@@ -76,7 +77,11 @@ func (h *harness) harvestOnFuse(t *testing.T, w wrong) {
 	h.setenv("SCIDEX_OCI_TMP", at)
 	id := h.newID()
 	f := h.mountFuse(w, dir, at)
-	out := h.do(runWith(id, flags("--audit", "off", "--", "sh", "-c", "trap '[ -e "+beginWrong+" ]' EXIT; "+theHarvested))...)
+	command := flags("--audit", "off", "--", "sh", "-c", "trap '[ -e "+beginWrong+" ]' EXIT; "+theHarvested)
+	if w.op == "hide" { // only a listing after the last measurement can be compared with it
+		command = flags("--audit", "off", "--events", filepath.Join(at, eventsOnFuse), "--", "sh", "-c", theHarvested)
+	}
+	out := h.do(runWith(id, command)...)
 	if w.op == "die" { // no command works on the mount point of a dead server
 		f.unmount()
 		f = h.mountFuse(wrong{op: "nothing"}, dir, at)

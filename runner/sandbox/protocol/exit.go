@@ -34,6 +34,8 @@ type Exit struct {
 	AuditError string        `json:"audit_error,omitempty"`
 	// Work is the largest /work seen: at the end and, on disk, before.
 	Work outputs.Extent `json:"work"`
+	// Names is how many /work had at the end; 0: it is not known.
+	Names int64 `json:"names,omitempty"`
 	// WorkFull is the size of /work that passed its bound.
 	WorkFull *outputs.Extent `json:"work_full,omitempty"`
 	// NoSpace says that a tmpfs at /work was out of blocks or inodes at the end.

@@ -80,6 +80,7 @@ type Harvest struct {
 	Bounds  outputs.Bounds `json:"bounds"`
 	Exclude []string       `json:"exclude,omitempty"`
 	Partial bool           `json:"partial"`
+	Names   int64          `json:"names,omitempty"` // see outputs.Options
 	// Link says that the working directory is removed afterwards, so its files need no copy.
 	Link bool `json:"link"`
 	// Resumed and Links are for a run whose supervisor is dead: see outputs.Options. Below is the name of its working

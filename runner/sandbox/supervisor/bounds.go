@@ -30,6 +30,9 @@ func (a *analysis) bounds(ctx context.Context, exit *protocol.Exit) {
 	exit.WorkFull, exit.HostFull = f.Full, f.Short
 	last, err := a.work.measure(ctx)
 	exit.Work = f.Peak.Peak(last)
+	if err == nil && last.Files <= a.work.most().Files {
+		exit.Names = last.Files
+	}
 	full, unknown := a.work.noSpace()
 	exit.NoSpace = full
 	if err = errors.Join(f.Err, err, unknown); err != nil {

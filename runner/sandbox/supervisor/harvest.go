@@ -36,6 +36,7 @@ func (r *run) harvest(ctx context.Context, h protocol.Harvest, files []*os.File)
 		Links:   h.Links,
 		Resumed: h.Resumed,
 		Partial: h.Partial,
+		Names:   h.Names,
 		Writing: r.work.writers,
 		Link:    h.Link,
 	}, entries.add)

@@ -108,10 +108,14 @@ func (w *workdir) keepOnDisk(ctx context.Context, dir *os.File) ([]outputs.Entry
 // countMost bounds the names counted in a /work over its bound.
 const countMost = 1_000_000
 
+// most is what measure counts at most.
+func (w *workdir) most() outputs.Extent {
+	return outputs.Extent{Files: max(countMost, w.job.Bound.Files), Bytes: math.MaxInt64}
+}
+
 // measure returns the size of a /work that no longer changes.
 func (w *workdir) measure(ctx context.Context) (outputs.Extent, error) {
-	most := outputs.Extent{Files: max(countMost, w.job.Bound.Files), Bytes: math.MaxInt64}
-	size, _, err := outputs.NewRuler(w.dir, w.job.Links, true).Measure(ctx, most, nil)
+	size, _, err := outputs.NewRuler(w.dir, w.job.Links, true).Measure(ctx, w.most(), nil)
 	return size, err
 }
 
