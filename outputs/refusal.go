@@ -40,7 +40,7 @@ func proven(dir int, name string, st *unix.Stat_t, err error) error {
 		if now, failed := lookSame(dir, name, st); failed == nil && !mayUse(now, rightToRead(now)) {
 			return refuse(Unreadable, "it has the mode %04o (EACCES)", now.Mode&0o7777)
 		}
-	case unix.ENOKEY: // fscrypt: whoever adds a key may remove it (ioctl FS_IOC_REMOVE_ENCRYPTION_KEY)
+	case unix.ENOKEY: // fscrypt: a process that adds a key may remove it (ioctl FS_IOC_REMOVE_ENCRYPTION_KEY)
 		if st == nil {
 			return err
 		}

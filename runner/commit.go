@@ -83,7 +83,7 @@ func (r *run) keepOutcome(ctx context.Context, end commit.End, final commit.Fina
 	told = fmt.Errorf("the result could not be committed: %w; it is kept in %q, %s", why, path, then)
 	next, err := end.Harvest.Entries.Read()
 	if err == nil {
-		// In another root nobody would look for it, and in another store its blobs are not.
+		// In another root no command looks for it, and in another store its blobs are not.
 		err = cmp.Or(r.space.State.Stands(), r.host.Blobs.Stands())
 	}
 	if err == nil {

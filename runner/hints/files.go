@@ -172,7 +172,7 @@ func bound(a spec.Analysis) (list []shownDir) {
 	return list
 }
 
-// holds looks for a name: as a path below the directory, then by its last part alone.
+// holds looks for a name: as a path below the directory, then only by its last part.
 func (b shownDir) holds(name string) (rest string, found bool) {
 	if filepath.IsLocal(name) && regular(filepath.Join(b.host, name)) {
 		return name, true

@@ -25,7 +25,7 @@ type Location struct {
 	Groups []string `json:"groups,omitempty"`
 	// Ended is true once the analysis has ended: then Dir has its result.
 	Ended bool `json:"ended,omitempty"`
-	// Rescues is how many harvests gc has begun after the launcher was killed.
+	// Rescues is how many harvests gc has started after the launcher was killed.
 	Rescues int `json:"rescues,omitempty"`
 	// Promised is true where the user was informed that Dir stays, because the result could be neither committed nor kept.
 	Promised bool `json:"-"`

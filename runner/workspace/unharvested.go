@@ -54,7 +54,7 @@ func ReadUnharvested(root string) (all Unharvested, err error) {
 	for _, note := range notes {
 		key, ok := ParseKey(note.Name())
 		if !ok {
-			continue // not one of ours
+			continue // not one of scidex-oci's
 		}
 		path := filepath.Join(unharvestedDir(root), note.Name())
 		var u unharvested

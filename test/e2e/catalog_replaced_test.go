@@ -95,7 +95,7 @@ func TestStoresReplacedUnderABatch(t *testing.T) {
 			if !c.older {
 				h.show(first).expect(t, "complete", "exit", 0)
 			}
-			for id := range got { // those that were begun
+			for id := range got { // those that were started
 				h.do("rm", id)
 			}
 		})

@@ -23,20 +23,22 @@ func TestDockerChecksInputs(t *testing.T) {
 		refused[h.write("allowed/secret", "x", 0o600)] = "cannot read it"
 	}
 	config := h.write("allow.yaml", toolMap+"allow_binds: ["+h.path("allowed")+", "+h.path("out")+"]\n", 0o644)
-	run := func(source string) outcome {
-		cmd := h.dockerRun(h.newID(), "cat in", "--volume="+source+":/job/in:ro")
+	run := func(source, at string) outcome {
+		cmd := h.dockerRun(h.newID(), "cat "+at, "--volume="+source+":"+at+":ro")
 		cmd.Env = append(cmd.Env, "SCIDEX_OCI_CONFIG="+config)
 		return h.finish(cmd)
 	}
 	for source, word := range refused {
-		got := run(source)
-		if got.code != 125 || got.stdout != "" {
-			t.Errorf("%s: %+v", source, got)
+		for _, at := range []string{"/job/in", "/job/below/in"} {
+			got := run(source, at)
+			if got.code != 125 || got.stdout != "" {
+				t.Errorf("%s at %s: %+v", source, at, got)
+			}
+			checkSentence(t, got.stderr, word)
+			h.expectOut("file")
 		}
-		checkSentence(t, got.stderr, word)
-		h.expectOut("file")
 	}
-	if got := run(h.path("allowed/file")); got.code != 0 || got.stdout != "allowed\n" {
+	if got := run(h.path("allowed/file"), "/job/in"); got.code != 0 || got.stdout != "allowed\n" {
 		t.Errorf("%+v", got)
 	}
 	h.expectOut("file in")

@@ -19,8 +19,7 @@ func newCrateVerify(p *command.Program) *cli.Command {
 		UsageText: "scidex-oci crate verify DIR|FILE.zip",
 		ArgsUsage: "DIR|FILE.zip",
 		Description: `Any RO-Crate can be checked whose files have contentSize and sha256. The exit code is 0 where all is right and 1 where not.
-What the metadata
-say about a run is compared with scidex-result.json, if that is there. Neither is signed: who changes both with the files is not noticed.`,
+What the metadata say about a run is compared with scidex-result.json, if that is there. Neither is signed: who changes both with the files is not noticed.`,
 		Action: func(c *cli.Context) error {
 			given, err := command.Args(c, 1, 1)
 			if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // traceFile is the file of --trace, and what to write there at the end; nil: nothing is traced.
 type traceFile struct {
-	file   *userfile.NewFile // nil: the trace is for spans alone
+	file   *userfile.NewFile // nil: the trace is only for spans
 	tracer *trace.Tracer
 	main   int64 // when this program began to read the command line; 0: it has read it
 }

@@ -68,7 +68,7 @@ func (g *Global) Load(env Lookup, flags []*Flag, others ...*Flag) error {
 	for _, f := range slices.Concat(flags, others, hidden) {
 		err = cmp.Or(err, f.take(l))
 	}
-	system, _ := g.file.operators(OperatorConfig) // Allowed returns the error to whoever starts runs
+	system, _ := g.file.operators(OperatorConfig) // Allowed returns the error to those who start runs
 	for _, f := range g.UnharvestedKeys() {
 		err = cmp.Or(err, f.take(layers{configFile - 1: system, configFile: g.file}))
 	}

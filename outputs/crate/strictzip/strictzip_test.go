@@ -73,7 +73,7 @@ func contents(data []byte) (map[string]string, error) {
 	return all, nil
 }
 
-// streamed reads an archive from its beginning as a program does that gets it from a pipe: by local headers alone.
+// streamed reads an archive from its beginning as a program does that gets it from a pipe: by local headers only.
 func streamed(data []byte) (map[string]string, error) {
 	all := map[string]string{}
 	for len(data) > 30 && binary.LittleEndian.Uint32(data) == 0x04034b50 {
