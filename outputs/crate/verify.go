@@ -37,6 +37,7 @@ type Check struct {
 	Files    int // that match the metadata
 	Bytes    int64
 	Problems []Problem // by path
+	Signed   bool      // it has a statement, which was not verified
 }
 
 // Verify compares an untrusted crate, a directory or a zip archive, with its metadata: that all files that it names exist,

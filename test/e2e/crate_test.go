@@ -21,7 +21,7 @@ func TestCrate(t *testing.T) {
 	top := t.TempDir()
 	for _, to := range []string{filepath.Join(top, "crate"), filepath.Join(top, "crate.zip")} {
 		h.mustRun("crate", r.ID, "-o", to, "--license", "https://example.org/license", "--agent", "Ada")
-		if out := h.mustRun("crate", "verify", to).stdout; !strings.HasPrefix(out, "5 files,") {
+		if out := h.mustRun("verify", to).stdout; !strings.HasPrefix(out, "5 files,") {
 			t.Errorf("verify %s: %s", to, out)
 		}
 		h.mustRefuse([]string{"crate", r.ID, "-o", to}, "exists")
@@ -51,7 +51,7 @@ func TestCrate(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(top, "crate", "outputs", "table 1.csv"), []byte("a,c\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out := h.do("crate", "verify", filepath.Join(top, "crate")); out.code != 1 || out.stdout != "outputs/table 1.csv: changed: its digest is another\n" {
+	if out := h.do("verify", filepath.Join(top, "crate")); out.code != 1 || out.stdout != "outputs/table 1.csv: changed: its digest is another\n" {
 		t.Errorf("a changed crate: exit code %d\n%s%s", out.code, out.stdout, out.stderr)
 	}
 }

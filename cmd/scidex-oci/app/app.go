@@ -77,7 +77,7 @@ func commands(p *command.Program) []*cli.Command {
 		command.NetEntry("report", "write a page about a run that has ended: one HTML file for people"),
 		command.NetEntry("ui", "show runs in a browser on this host, and what goes on"),
 		newCrateCommand(p),
-		command.NetEntry("verify", "verify the signed statement of a run, with all that it is about"),
+		command.NetEntry("verify", "verify the signed statement of a run, with all that it is about, or check a crate"),
 		command.NetEntry("key", "make the key that signs statements of runs"),
 		newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p), newPinCommand(p), newUnpinCommand(p),
 		command.NetEntry("docker", "run the analyses of a workflow engine that calls docker"),

@@ -42,7 +42,6 @@ func TestArrange(t *testing.T) {
 		{"crate a -o d --root /r", "scidex-oci --root=/r crate --output=d -- a"},
 		{"crate a --out d", "scidex-oci crate --output=d -- a"},
 		{"report a --output d", "scidex-oci report --out=d -- a"},
-		{"crate verify d", "scidex-oci crate verify -- d"},
 		{"crate", "scidex-oci crate"},
 		{"outputs cat a -- —name", "scidex-oci outputs cat -- a —name"},
 		{"run x —y", "scidex-oci run -- x —y"},

@@ -22,8 +22,8 @@ func newCrateCommand(p *command.Program) *cli.Command {
 	o := &crateOptions{}
 	return &cli.Command{
 		Name:      "crate",
-		Usage:     "write a run with its outputs as an RO-Crate, or check one",
-		UsageText: "scidex-oci crate ID -o DIR|FILE.zip [flags]\nscidex-oci crate verify DIR|FILE.zip",
+		Usage:     "write a run with its outputs as an RO-Crate",
+		UsageText: "scidex-oci crate ID -o DIR|FILE.zip [flags]",
 		ArgsUsage: "ID",
 		Description: `A Process Run Crate 0.5 has the outputs, the logs, the script and the result of a run, and says in ro-crate-metadata.json
 what was executed, when, on which image, with what environment, and what it used. Inputs are named, not contained;
@@ -32,7 +32,6 @@ secrets are left out. What is not known is left out too: say --license and --age
 		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {
 			return runCrate(ctx, st, *o, given)
 		}),
-		Subcommands: []*cli.Command{newCrateVerify(p)},
 	}
 }
 

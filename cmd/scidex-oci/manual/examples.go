@@ -95,12 +95,11 @@ func Examples() map[string][]Example {
 		"ui": {{"scidex-oci ui", "prints the address to open in a browser, and serves it until Ctrl-C"}},
 		"crate": {
 			{"scidex-oci crate @last -o run.zip --license https://creativecommons.org/publicdomain/zero/1.0/", "writes the newest run as an RO-Crate"},
-			{"scidex-oci crate verify run.zip", "checks the files of one"},
 		},
-		"crate verify": {{"scidex-oci crate verify run.zip", "checks sizes and digests of the files in a crate"}},
 		"verify": {
 			{"scidex-oci verify fit-1 --key sign.key.pub", "verifies the statement of a run with its outputs in this catalog"},
 			{"scidex-oci verify run.zip --key lab.pub", "verifies a crate, on any machine"},
+			{"scidex-oci verify other.zip", "checks sizes and digests of the files in a crate that nobody signed"},
 		},
 		"key":     {{"scidex-oci key new sign.key", "makes a key that signs statements of runs"}},
 		"key new": {{"scidex-oci key new sign.key", "writes sign.key and sign.key.pub, and prints the id of the key"}},

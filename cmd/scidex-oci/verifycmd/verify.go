@@ -4,6 +4,7 @@ package verifycmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/crate/runcrate"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/statement"
 	"github.com/scidex-ai/scidex-oci/outputs/statement/check"
 	"github.com/scidex-ai/scidex-oci/outputs/statement/signer"
@@ -23,12 +27,15 @@ func New(p *command.Program) *cli.Command {
 	o := &verifyOptions{}
 	return &cli.Command{
 		Name:      "verify",
-		Usage:     "verify the signed statement of a run, with all that it is about",
-		UsageText: "scidex-oci verify RUN|DIR|FILE.zip --key FILE.pub [--key FILE.pub]... [--json]",
+		Usage:     "verify the signed statement of a run, with all that it is about, or check a crate",
+		UsageText: "scidex-oci verify RUN|DIR|FILE.zip --key FILE.pub [--key FILE.pub]... [--json]\nscidex-oci verify DIR|FILE.zip",
 		ArgsUsage: "RUN|DIR|FILE.zip",
 		Description: `DIR is a directory of exported outputs or a crate, FILE.zip a crate: neither needs a catalog, on any machine. What is a
 file or directory is taken for one; ID@ATTEMPT always names a run. Each signature in the statement must be of one of the keys,
 and the result and all outputs as they were signed, with none missing and none besides.
+
+Without --key it checks an RO-Crate that is not signed: each file against the size and SHA-256 that the crate's metadata name,
+and what they say about a run against scidex-result.json, if that is there. A change of both is not noticed.
 
 It proves that somebody with the key has said so, and not that it is true: root of that host can sign anything. See docs/statement.md.
 
@@ -59,6 +66,9 @@ func runVerify(c *cli.Context, p *command.Program, o *verifyOptions) error {
 	if err := p.Load(c); err != nil {
 		return err
 	}
+	if !o.keys.Given && !o.json && named(given[0]) {
+		return checkCrate(c.Context, p, given[0])
+	}
 	keys, err := o.readKeys()
 	if err != nil {
 		return err
@@ -86,9 +96,37 @@ func (o *verifyOptions) readKeys() (keys []statement.PublicKey, err error) {
 	return keys, nil
 }
 
+// named reports whether there is a file or directory of the name.
+func named(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil || !errors.Is(err, fs.ErrNotExist)
+}
+
+// checkCrate compares a crate that nobody signed with its own metadata.
+func checkCrate(ctx context.Context, p *command.Program, path string) error {
+	got, err := runcrate.Verify(ctx, path)
+	if err != nil {
+		return err
+	}
+	if got.Signed {
+		return command.Usagef("verify: %s is signed; give the public key of the host that signed with --key FILE.pub", screen.Escape(path))
+	}
+	for _, one := range got.Problems {
+		if _, err := fmt.Fprintf(p.Stdout, "%s: %s\n", screen.Escape(one.Path), screen.Escape(one.What)); err != nil {
+			return err
+		}
+	}
+	if len(got.Problems) > 0 {
+		fmt.Fprintf(p.Stderr, "%s; %s as named\n", screen.Count(len(got.Problems), "problem"), screen.Count(got.Files, "file"))
+		return command.ExitStatus(1)
+	}
+	_, err = fmt.Fprintf(p.Stdout, "%s, %s: all as named, and unsigned\n", screen.Count(got.Files, "file"), format.Size(got.Bytes))
+	return err
+}
+
 // verify verifies what name is: a file or directory, else a run.
 func verify(ctx context.Context, p *command.Program, name string, keys []statement.PublicKey) (*check.Report, error) {
-	if _, err := os.Stat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
+	if named(name) {
 		return check.Path(ctx, name, keys)
 	}
 	st, err := p.OpenStores(ctx, p.Stderr)

@@ -24,6 +24,7 @@ func Verify(ctx context.Context, path string) (crate.Check, error) {
 	}
 	defer c.Close() //nolint:errcheck // it was only read
 	check, err := c.Verify(ctx)
+	check.Signed = c.Has(result.StatementFile)
 	if err == nil && c.Has(result.File) {
 		err = addProblems(&check, c)
 	}
