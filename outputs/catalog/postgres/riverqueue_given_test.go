@@ -18,7 +18,7 @@ func TestGivenBackByRecovery(t *testing.T) {
 	for _, tt := range []struct {
 		by    string
 		again bool
-	}{{queue.ByDrain, true}, {queue.ByOverdue, true}, {queue.ByAnother, true}, {"scidex-oci stop", false}} {
+	}{{queue.ByDrain, true}, {queue.ByOverdue, true}, {"scidex-oci stop", false}} {
 		t.Run(tt.by, func(t *testing.T) {
 			q := newQueued(t)
 			q.submit("a")

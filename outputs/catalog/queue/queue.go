@@ -146,7 +146,6 @@ var (
 const (
 	ByDrain   = "the drain of its worker"
 	ByOverdue = "its worker, because another may have it by now"
-	ByAnother = "its worker, because another may have a place for it sooner"
 )
 
 // ErrDone is returned by Settle for a job that is finished.
@@ -192,9 +191,6 @@ type Options struct {
 	Name    string   // unique among workers
 	Classes []string // of its jobs; nil: DefaultClass
 	Jobs    int      // at once, of each class
-	// Ahead, where not nil, is how many jobs besides Jobs, at most as many again, may be taken now before their turn. A job
-	// is taken like that only after a second in which any worker could have it.
-	Ahead func() int
 	// Drain is how long running jobs may go on after the end of Work's context, before theirs ends.
 	Drain time.Duration
 	// Now ends that time when closed.

@@ -13,8 +13,6 @@
 //     3 MB; the tests check the text with that library's parser and linter.
 //   - A job waits for room in its order for 10 s and then goes back without losing an attempt (room.go). Room is free again
 //     when every process of an analysis is dead; its commit runs beside the next analysis.
-//   - Where analyses are brief and processors idle, the next ones are taken and prepared while those before them run
-//     (ahead.go, docs/adr/0037). A run waits for its turn at its gate (request.Request.Admit), and has its row by then.
 //   - The context of a job ends with a cause, canceled, drained or overdue, which becomes a stop signal of the run. Work in
 //     progress is finished. What becomes of the job (job.then) follows from the state of the run and that cause, in the
 //     transaction that ends the run.

@@ -71,10 +71,7 @@ func (w *Worker) Load() Load {
 func (j *job) class() string { return j.ledger.claim.Job().Class }
 
 func (w *Worker) open() *room {
-	w.opened.Do(func() {
-		w.room = newRoom(w.Capacity, w.Options.Jobs)
-		w.room.longest = min(w.room.longest, w.Options.RescueAfter/2) // another worker may have the job after that
-	})
+	w.opened.Do(func() { w.room = newRoom(w.Capacity, w.Options.Jobs) })
 	return w.room
 }
 
@@ -89,20 +86,8 @@ func (j *job) taken() {
 	j.Log.Info("taken", "id", p.Key.ID, "attempt", p.Key.Attempt, "wait", p.Wait())
 }
 
-// leave ends the counting of a job.
-func (j *job) leave() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if !j.progress.At[Taken].IsZero() {
-		j.running.add(j.class(), -1)
-	}
-}
-
-// pass notes a step and reports it. One that ends before its turn is taken with that.
+// pass notes a step and reports it.
 func (j *job) pass(s Step) Progress {
-	if s != Taken {
-		j.take()
-	}
 	j.mu.Lock()
 	j.progress.Step, j.progress.At[s] = s, time.Now()
 	p := j.progress
@@ -135,7 +120,6 @@ func (j *job) observe(e event.Event) error {
 
 // tell is the last step.
 func (j *job) tell(result result.Result, err error) {
-	j.take()
 	j.mu.Lock()
 	j.progress.Result, j.progress.Err = result, err
 	j.mu.Unlock()
@@ -146,9 +130,6 @@ func (j *job) tell(result result.Result, err error) {
 	}
 	if err != nil {
 		about = append(about, "error", err)
-	}
-	if result.StartedAt != nil {
-		j.room.note(time.Duration(result.Usage.WallMS) * time.Millisecond)
 	}
 	j.Log.Info("ended", about...)
 	j.Told(result, err)

@@ -5,32 +5,24 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 )
 
 // room is the memory and the CPUs that the analyses of a worker may be granted together, and the places of those that run at
-// once. They enter in order of arrival, so that small ones cannot overtake a large one forever. Some may enter before there is
-// a place, which is their turn (ahead.go).
+// once. They enter in order of arrival, so that small ones cannot overtake a large one forever.
 type room struct {
 	mu      sync.Mutex
 	whole   capacity.Capacity // 0 of something: unknown and not counted
 	free    capacity.Capacity
-	jobs    int                  // places
-	placed  map[*guest]time.Time // those that have a place, and since when
+	places  int // free ones
 	waiting []*guest
-	ahead   []*guest // those inside without a place, in order
-	last    guest    // what the last one that entered asked for
-	brief   capacity.Streak
-	longest time.Duration // that a turn is waited for
 }
 
 type guest struct {
 	memory int64
 	cpus   float64
 	in     chan struct{} // closed when it is let in
-	turn   chan struct{} // closed when it has a place
 	leave  func()        // gives all back; it is idempotent
 }
 
@@ -41,9 +33,7 @@ const slack = 1e-9
 
 // newRoom returns a room with so many places.
 func newRoom(whole capacity.Capacity, jobs int) *room {
-	r := &room{whole: whole, free: whole, jobs: jobs, placed: map[*guest]time.Time{}, brief: capacity.Brief()}
-	r.longest = r.brief.Below
-	return r
+	return &room{whole: whole, free: whole, places: jobs}
 }
 
 // tooLarge reports whether a guest can never fit.
@@ -62,7 +52,7 @@ func (r *room) enter(ctx context.Context, memory int64, cpus float64) (*guest, e
 	if r.tooLarge(memory, cpus) {
 		return nil, errTooLarge
 	}
-	g := &guest{memory: memory, cpus: cpus, in: make(chan struct{}), turn: make(chan struct{})}
+	g := &guest{memory: memory, cpus: cpus, in: make(chan struct{})}
 	g.leave = sync.OnceFunc(func() { r.leave(g) })
 	r.mu.Lock()
 	r.waiting = append(r.waiting, g)
@@ -102,24 +92,20 @@ func (r *room) leave(g *guest) {
 func (r *room) giveBack(g *guest) {
 	r.free.Memory += g.memory
 	r.free.CPUs += g.cpus
-	delete(r.placed, g)
-	r.ahead = slices.DeleteFunc(r.ahead, func(other *guest) bool { return other == g })
+	r.places++
 }
 
 // admit admits guests in order, up to the first one that does not fit.
 func (r *room) admit() {
-	r.call()
 	for len(r.waiting) > 0 {
 		g := r.waiting[0]
-		if len(r.placed)+len(r.ahead) >= r.jobs+r.most() || g.memory > r.free.Memory || g.cpus > r.free.CPUs+slack {
+		if r.places == 0 || g.memory > r.free.Memory || g.cpus > r.free.CPUs+slack {
 			return
 		}
 		r.free.Memory -= g.memory
 		r.free.CPUs -= g.cpus
+		r.places--
 		r.waiting = r.waiting[1:]
-		r.ahead = append(r.ahead, g)
-		r.last = guest{memory: g.memory, cpus: g.cpus}
-		r.call()
 		close(g.in)
 	}
 }

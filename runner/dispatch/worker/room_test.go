@@ -137,8 +137,8 @@ func TestRoomAmongMany(t *testing.T) {
 		})
 	}
 	guests.Wait()
-	if r.free.Memory != whole.Memory || r.free.CPUs < whole.CPUs-slack || len(r.waiting) != 0 || len(r.placed) > 0 {
-		t.Errorf("in the end %+v is free, %d are there, and %d wait", r.free, len(r.placed), len(r.waiting))
+	if r.free.Memory != whole.Memory || r.free.CPUs < whole.CPUs-slack || len(r.waiting) != 0 || r.places != places {
+		t.Errorf("in the end %+v and %d places are free, and %d wait", r.free, r.places, len(r.waiting))
 	}
 	if newRoom(capacity.Capacity{}, 1).whole.Memory != 0 {
 		t.Error("a room of unknown size has one")
@@ -177,7 +177,7 @@ func TestRoomOfWhoIsGone(t *testing.T) {
 			g.leave()
 		}
 	}
-	if r.left() != whole || len(r.placed) > 0 {
-		t.Errorf("%+v is free and %d are there, want all and none", r.left(), len(r.placed))
+	if r.left() != whole || r.places != 1 {
+		t.Errorf("%+v and %d places are free, want all and 1", r.left(), r.places)
 	}
 }

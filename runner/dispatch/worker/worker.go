@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -77,7 +76,7 @@ func (w *Worker) Work(ctx context.Context) error {
 		return err
 	}
 	w.open()
-	w.draining, w.Options.Ahead = ctx.Done(), w.ahead
+	w.draining = ctx.Done()
 	latest, stop := context.WithCancel(ctx)
 	var late sync.WaitGroup
 	late.Go(func() { w.commitLate(latest) })
@@ -123,13 +122,11 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	if err != nil {
 		return err
 	}
-	j := newJob(ctx, w, guest)
+	j := &job{Worker: w, cause: func() error { return context.Cause(ctx) }, guest: guest}
 	j.ledger = &ledger{Catalog: w.Host.Catalog, claim: claim, row: row, then: func(run catalog.Run) queue.Then { return j.then(run, failures) }}
 	j.ledger.committed = func() { j.pass(Committed) }
-	defer j.leave()
-	if guest.hasTurn() {
-		j.take()
-	}
+	j.taken()
+	defer j.running.add(j.class(), -1)
 	return j.run(ctx)
 }
 
@@ -144,19 +141,19 @@ func (w *Worker) enter(ctx context.Context, job queue.Job) (*guest, error) {
 		case <-waiting.Done():
 		}
 	}()
-	guest, err := w.room.enter(waiting, job.Memory, job.CPUs)
+	in, err := w.room.enter(waiting, job.Memory, job.CPUs)
 	switch {
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), queue.ErrCanceled):
 		if err == nil {
-			guest.leave()
+			in.leave()
 		}
 		return nil, context.Cause(ctx)
 	case err != nil && ctx.Err() == nil:
 		return nil, &queue.Later{After: soon, Why: fmt.Sprintf("worker %s had no room for it", w.Options.Name)}
 	case err != nil: // canceled: its row is to say so
-		return noGuest(), nil
+		return &guest{leave: func() {}}, nil
 	}
-	return guest, nil
+	return in, nil
 }
 
 // recover settles what a killed worker of this host and root left of an analysis, which may be its result, before its row is
@@ -193,23 +190,9 @@ type job struct {
 	cause  func() error // why it is to end; nil while it is not
 	ledger *ledger
 	guest  *guest
-	back   atomic.Pointer[queue.Later] // why it was given back before its turn
-	take   func()                      // is the first step; it is idempotent
 
 	mu       sync.Mutex
 	progress Progress
-}
-
-func newJob(ctx context.Context, w *Worker, guest *guest) *job {
-	j := &job{Worker: w, guest: guest}
-	j.cause = func() error {
-		if later := j.back.Load(); later != nil {
-			return later
-		}
-		return context.Cause(ctx)
-	}
-	j.take = sync.OnceFunc(j.taken)
-	return j
 }
 
 // run runs it.
@@ -220,20 +203,13 @@ func (j *job) run(ctx context.Context) error {
 	if err != nil {
 		return j.refuse(ctx, runner.Refused(a, &request.Error{Err: fmt.Errorf("the request of %q: %w", row.ID, err)}, j.Host.Version), err)
 	}
-	stop := make(chan request.StopSignal, 2)
+	stop := make(chan request.StopSignal, 1)
 	defer context.AfterFunc(ctx, func() { stop <- signalOf(j.cause()) })()
-	var admit func(context.Context) error
-	if !j.guest.hasTurn() {
-		admit = j.admit
-		waiting, over := context.WithCancel(ctx)
-		defer over()
-		go j.awaitTurn(waiting, stop)
-	}
 	own := *j.Host
 	own.Catalog = j.ledger
 	job := j.ledger.claim.Job()
 	parent, _ := spans.Parse(job.Trace.Parent, job.Trace.State) // a bad one is none
-	req := request.Request{Analysis: a, NoAudit: job.NoAudit, Parent: parent, Stop: stop, Observe: j.observe, Admit: admit}
+	req := request.Request{Analysis: a, NoAudit: job.NoAudit, Parent: parent, Stop: stop, Observe: j.observe}
 	if req.Standby, err = j.Begin(a.Limits); err != nil {
 		return j.refuse(ctx, runner.Refused(a, err, j.Host.Version), err)
 	}
@@ -302,9 +278,9 @@ func (j *job) refuse(ctx context.Context, result result.Result, err error) error
 func (j *job) then(run catalog.Run, failures int) queue.Then {
 	cause, job := j.cause(), j.ledger.claim.Job()
 	switch {
-	case errors.Is(cause, queue.ErrCanceled), job.LastTry && !untried(cause):
+	case errors.Is(cause, queue.ErrCanceled), job.LastTry && !errors.Is(cause, queue.ErrDrained):
 		return queue.Finish
-	case run.State == catalog.Canceled && cause != nil: // by a drain, because it took too long, or before its turn
+	case run.State == catalog.Canceled && cause != nil: // by a drain, or because it took too long
 		return queue.Requeue
 	}
 	switch run.State {
@@ -315,12 +291,6 @@ func (j *job) then(run catalog.Run, failures int) queue.Then {
 	default:
 	}
 	return queue.Finish
-}
-
-// untried reports whether the delivery of a job that ends for a cause does not count.
-func untried(cause error) bool {
-	var later *queue.Later
-	return errors.Is(cause, queue.ErrDrained) || errors.As(cause, &later)
 }
 
 // stoppedExit is the exit code of a stopped run: that of SIGTERM.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -130,7 +129,7 @@ func (c *claim) keepFirst(ctx context.Context, tx pgx.Tx, queued catalog.Run) er
 // givenBack reports whether the worker of a canceled run should have returned its job but could not record that with the end
 // of the run: the network failed or it was killed.
 func givenBack(run catalog.Run) bool {
-	return slices.ContainsFunc([]string{queue.ByDrain, queue.ByOverdue, queue.ByAnother}, func(reason string) bool { return strings.Contains(run.Message, reason) })
+	return strings.Contains(run.Message, queue.ByDrain) || strings.Contains(run.Message, queue.ByOverdue)
 }
 
 // Begin writes the intent of a run into its row. If the reply to COMMIT is lost it is an error, and the row ends as one.

@@ -9,29 +9,12 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// driver is River's driver with a bound of what it takes (fetch.go), and without a way to end the process. When the end of a job is written while another transaction moves
+// driver is River's driver without a way to end the process. When the end of a job is written while another transaction moves
 // it, the statement changes nothing and returns the row as its snapshot has it, which is running. River takes that for a bug
 // of its own and panics (jobcompleter, v0.47.0), and all runs of the worker would die.
-type driver struct {
-	*riverpgxv5.Driver
-	fetch *fetcher
-}
+type driver struct{ *riverpgxv5.Driver }
 
-func (d driver) GetExecutor() riverdriver.Executor {
-	plain := executor{d.Driver.GetExecutor()}
-	if d.fetch.ahead == nil {
-		return plain
-	}
-	return fetching{plain, d.fetch}
-}
-
-func (d driver) GetListener(params *riverdriver.GetListenenerParams) riverdriver.Listener {
-	plain := d.Driver.GetListener(params)
-	if d.fetch.ahead == nil {
-		return plain
-	}
-	return listener{plain, d.fetch.wake}
-}
+func (d driver) GetExecutor() riverdriver.Executor { return executor{d.Driver.GetExecutor()} }
 
 type executor struct{ riverdriver.Executor }
 

@@ -43,15 +43,14 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 	if len(classes) == 0 {
 		classes = []string{queue.DefaultClass}
 	}
-	w := &worker{queue: q, rescueAfter: o.RescueAfter, handle: handle, active: active{jobs: map[int64]string{}}}
-	w.fetch = &fetcher{active: &w.active, pool: pool, jobs: o.Jobs, ahead: o.Ahead, wake: make(chan string, wakesMost)}
+	w := &worker{queue: q, rescueAfter: o.RescueAfter, handle: handle, active: active{jobs: map[int64]bool{}}}
 	queues := map[string]river.QueueConfig{}
 	for _, class := range classes {
-		queues[queueOf(class)] = river.QueueConfig{MaxWorkers: w.fetch.maxWorkers()}
+		queues[queueOf(class)] = river.QueueConfig{MaxWorkers: o.Jobs}
 	}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, w)
-	client, err := river.NewClient(driver{riverpgxv5.New(pool), w.fetch}, &river.Config{
+	client, err := river.NewClient(driver{riverpgxv5.New(pool)}, &river.Config{
 		ID: o.Name, Schema: schema, Logger: q.log, Workers: workers,
 		Queues:        queues,
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll,
@@ -204,7 +203,6 @@ type worker struct {
 	handle      queue.Handler
 	pauses      pauses
 	active      active
-	fetch       *fetcher
 }
 
 // Timeout is when a job ends here, and when River may rescue it.
@@ -219,8 +217,7 @@ func (w *worker) NextRetry(job *river.Job[args]) time.Time {
 
 // Work runs one job.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
-	w.active.add(job.ID, job.Queue)
-	defer w.fetch.again(job.Queue)
+	w.active.add(job.ID)
 	defer w.active.remove(job.ID)
 	if job.Args.unread != nil {
 		return w.refuse(context.WithoutCancel(ctx), job)
