@@ -21,6 +21,7 @@ type chooser struct {
 func (c *chooser) take(o result.Output) {
 	comma := separator(o.MediaType)
 	switch {
+	case o.Size == 0: // such as the figure of a run that failed while it drew; it is in the list of files
 	case isNotebook(o):
 		if c.keep(len(c.Books) < notebooksShown) {
 			c.Books = append(c.Books, c.shelver.book(o))

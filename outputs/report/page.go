@@ -2,6 +2,9 @@ package report
 
 import (
 	"fmt"
+	"path"
+	"slices"
+	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -47,8 +50,15 @@ type results struct {
 	Note      string
 }
 
-// None reports whether there is nothing to show.
-func (r results) None() bool { return len(r.Books)+len(r.Figures)+len(r.Tables)+len(r.Documents) == 0 }
+// Empty reports whether there is nothing to show but notebooks, which have a section of their own.
+func (r results) Empty() bool {
+	return len(r.Figures)+len(r.Tables)+len(r.Documents) == 0 && r.Note == ""
+}
+
+// failedBook reports whether the error of a notebook is shown.
+func (r results) failedBook() bool {
+	return slices.ContainsFunc(r.Books, func(b book) bool { return b.Error != "" })
+}
 
 // listing is the start of a list.
 type listing[T any] struct {
@@ -94,6 +104,9 @@ func newPage(r result.Result, blobs Blobs, links Links) page {
 		Rejected: list(r.Rejected, rejectedShown, r.RejectedTotal),
 		Audit:    list(eventRows(r.Audit), len(r.Audit), int64(r.AuditTotal)),
 		AuditOff: r.Sandbox.Audit == "off",
+	}
+	if strings.EqualFold(path.Ext(analysisOf(r).Script), ".ipynb") && p.Results.failedBook() {
+		p.Failure = nil // the cell has it, and the message
 	}
 	if len(p.Curves) == 0 {
 		p.NoCurves = noCurves(r)

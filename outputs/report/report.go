@@ -36,10 +36,12 @@ func Write(w io.Writer, run result.Result, blobs Blobs) error {
 // titleMax bounds the title of a page, in characters.
 const titleMax = 60
 
-// title is the name of the script, or the command; that of the run if neither is known.
+// title is the name of the script, or the command; that of the run if neither is known, or if its code has no name.
 func title(r result.Result) string {
-	if script := analysisOf(r).Script; script != "" {
+	if script := analysisOf(r).Script; script != "" && !result.Unnamed(script) {
 		return path.Base(script)
+	} else if script != "" {
+		return r.Key().String()
 	}
 	if ran := result.Ran(r.Analysis); ran != "" {
 		return format.Cut(ran, titleMax)

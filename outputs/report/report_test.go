@@ -118,13 +118,16 @@ func TestPageOfLittle(t *testing.T) {
 	var run result.Result
 	must(t, json.Unmarshal([]byte(`{"v":1,"id":"x","attempt":1,"state":"lost","reason":"supervisor_lost","exit_code":125,"outputs":[],"rejected":[],"enforced":[],"analysis":null,"future":[1]}`), &run))
 	root := inspect(t, rendered(t, run, newShelf(t)))
-	for part, want := range map[string]string{"results": "None of the outputs is", "use": "no samples are recorded", "files": "There are none.", "ended": "supervisor lost"} {
+	for part, want := range map[string]string{"use": "no samples are recorded", "files": "There are none.", "ended": "supervisor lost"} {
 		if text := content(section(t, root, part)); !strings.Contains(text, want) {
 			t.Errorf("%s has no %q: %q", part, want, text)
 		}
 	}
+	if page := string(rendered(t, run, newShelf(t))); strings.Contains(page, `id="results`) || strings.Contains(page, "#results") {
+		t.Error("there is a heading with nothing below it")
+	}
 	for analysis, want := range map[string]string{
-		`null`: "x@1", `{"command":["echo","<b>"]}`: "echo '<b>'", `{"command":["` + strings.Repeat("a", 99) + `"]}`: strings.Repeat("a", titleMax-1) + "…",
+		`null`: "x@1", `{"script":"/tmp/scidex-content-a1/analysis.py"}`: "x@1", `{"script":"/srv/fit.py"}`: "fit.py", `{"command":["echo","<b>"]}`: "echo '<b>'", `{"command":["` + strings.Repeat("a", 99) + `"]}`: strings.Repeat("a", titleMax-1) + "…",
 	} {
 		run.Analysis = json.RawMessage(analysis)
 		if got := content(all(inspect(t, rendered(t, run, newShelf(t))), atom.H1)[0]); got != want {

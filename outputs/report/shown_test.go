@@ -67,10 +67,11 @@ func TestFailureFirst(t *testing.T) {
 	run := ordinary(t, s)
 	trace := strings.Repeat("File x\n", 100) + "\x1b[31mKeyError\x1b[0m: <b>\u202e\n"
 	run.Logs.Stderr = result.Log{Bytes: int64(len(trace)), SHA256: s.put(t, trace)}
+	run.Hints = []result.Hint{{Code: "memory_limit", Message: "give it <i>more</i> memory"}}
 	header := all(inspect(t, rendered(t, run, s)), atom.Header)[0]
 	text := content(header)
 	at := func(what string) int { return strings.Index(text, what) }
-	order := []int{0, at("out of memory"), at("KeyError: <b>\\u202e"), at("Ran for")}
+	order := []int{0, at("out of memory"), at("<i>more</i> memory"), at("KeyError: <b>\\u202e"), at("Ran for")}
 	if !slices.IsSorted(order) || strings.Count(text, "File x") != failureLines-1 {
 		t.Errorf("%q", text)
 	}
@@ -97,6 +98,7 @@ func TestOneFigure(t *testing.T) {
 		"both":    {[]result.Output{png, good}, "a/plot.svg+a/plot.png"},
 		"refused": {[]result.Output{png, bad}, "a/plot.png+a/plot.svg"},
 		"other":   {[]result.Output{png, other}, "a/plot.png plot.png"},
+		"empty":   {[]result.Output{s.output(t, "plot.png", "image/png", "")}, ""},
 	} {
 		run := ordinary(t, s)
 		run.Outputs = c.files
@@ -150,6 +152,14 @@ func TestNotebook(t *testing.T) {
 	cell := section(t, root, "error-1")
 	if got := strings.Join(strings.Fields(content(cell)), " "); got != "In [4]: f() E" {
 		t.Errorf("%q", got)
+	}
+	const again = "The end of its standard output"
+	if page := string(rendered(t, run, s)); run.State != "failed" || !strings.Contains(page, again) {
+		t.Errorf("a failed script with a notebook among its outputs: %s, without %q", run.State, again)
+	}
+	run.Analysis = json.RawMessage(`{"script":"/srv/n.ipynb"}`)
+	if page := string(rendered(t, run, s)); strings.Contains(page, again) {
+		t.Error("the error of a notebook is at the top too")
 	}
 	text := content(section(t, root, "notebooks"))
 	if !strings.Contains(text, "In [4] ended with an error") || !strings.Contains(text, "an output of the type application/javascript") || len(all(root, atom.Img)) != 1 {

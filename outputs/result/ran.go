@@ -26,10 +26,17 @@ func Ran(request json.RawMessage) string {
 	}
 	words := asked.Command
 	if asked.Script != "" {
-		words = append([]string{path.Base(asked.Script)}, asked.Args...)
+		name := path.Base(asked.Script)
+		if Unnamed(asked.Script) {
+			name = "code"
+		}
+		words = append([]string{name}, asked.Args...)
 	}
 	return format.Cut(commandLine(words, RanMax), RanMax)
 }
+
+// Unnamed reports whether a script was given as text, so that a client has named its file.
+func Unnamed(script string) bool { return strings.Contains(script, "/scidex-content-") }
 
 // commandLine quotes words until they have more than most characters: arguments may be long, and only the start is shown.
 func commandLine(words []string, most int) string {

@@ -209,10 +209,36 @@ func outputOf(e outputs.Entry) result.Output {
 func (p *sweepPage) choose() {
 	p.Chosen.Table = known(p.Chosen.Table, p.Tables)
 	p.Chosen.Image = known(p.Chosen.Image, p.Images)
-	p.Chosen.X = known(p.Chosen.X, p.Parameters)
+	if !slices.Contains(p.Parameters, p.Chosen.X) {
+		p.Chosen.X = p.widest()
+	}
 	if !slices.Contains(p.Parameters, p.Chosen.By) || p.Chosen.By == p.Chosen.X {
 		p.Chosen.By = ""
 	}
+}
+
+// widest is the parameter with the most values that are numbers; without numbers, that with the most values. A seed repeats what the
+// others ask, and comes last. It is "" without parameters.
+func (p *sweepPage) widest() (name string) {
+	most := -1
+	for i, parameter := range p.Parameters {
+		values, numbers := map[string]bool{}, true
+		for _, row := range p.Rows {
+			values[row.Values[i]] = true
+			numbers = numbers && (row.Values[i] == "" || report.Finite(row.Values[i]))
+		}
+		n := len(values)
+		switch {
+		case parameter == "seed":
+			n = 0
+		case numbers:
+			n += sweepRuns // before all others
+		}
+		if n > most {
+			name, most = parameter, n
+		}
+	}
+	return name
 }
 
 func known(chosen string, all []string) string {

@@ -68,8 +68,13 @@ func TestSweep(t *testing.T) {
 			t.Errorf("it has %q", absent)
 		}
 	}
-	if _, text = sweepPageOf(t, s, "label=sweep%3Ds1&x=nothing&table=none&image=none&y=&by=seed"); !strings.Contains(text, "step by lr. The scale") && !strings.Contains(text, "step by lr.") {
+	if _, text = sweepPageOf(t, s, "label=sweep%3Ds1&x=nothing&table=none&image=none&y=&by=seed"); !strings.Contains(text, "step by lr.") {
 		t.Errorf("%q", text)
+	}
+	for _, x := range []string{"", "lr"} { // seed has more values, and repeats
+		if _, text = sweepPageOf(t, s, "label=sweep%3Ds1&y=loss&x="+x); !strings.Contains(text, "loss by lr.") {
+			t.Errorf("x=%s: %q", x, text)
+		}
 	}
 	for query, status := range map[string]int{"label=sweep%3Dnone": 200, "label=": 400, "label=x": 400, "": 400, "label=a%3Db&z=1": 400} {
 		if got := page(t, s, "sweep?"+query); got.status != status {
@@ -127,5 +132,27 @@ func TestHostileSweep(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestWidestParameter: runs are shown against the parameter with the most values, of which numbers come first and seeds last.
+func TestWidestParameter(t *testing.T) {
+	for want, rows := range map[string][][]string{ // of the parameters mode, lr, name and seed
+		"lr":   {{"1", "0.1", "x", "1"}, {"2", "0.2", "y", "2"}, {"1", "0.3", "z", "3"}, {"1", "0.3", "w", "4"}, {"1", "", "v", "5"}},
+		"name": {{"a", "l", "x", "1"}, {"b", "l", "y", "2"}, {"b", "m", "z", "3"}},
+	} {
+		p := sweepPage{Parameters: []string{"mode", "lr", "name", "seed"}}
+		for _, values := range rows {
+			p.Rows = append(p.Rows, sweepRow{Values: values})
+		}
+		if got := p.widest(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := (&sweepPage{Parameters: []string{"seed"}, Rows: []sweepRow{{Values: []string{"1"}}}}).widest(); got != "seed" {
+		t.Errorf("the only one: %q", got)
+	}
+	if got := (&sweepPage{}).widest(); got != "" {
+		t.Errorf("of none: %q", got)
 	}
 }

@@ -168,6 +168,8 @@ test("pages fit into narrow and wide windows", async () => {
     for (const [name, address] of Object.entries(pages())) {
       await page.goto(root + address);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} is wider than ${width} pixels`);
+      const commands = await page.locator(".runs td code").evaluateAll((all) => all.map((code) => code.parentElement.clientWidth));
+      assert.ok(commands.every((wide) => wide > 150), `${name} breaks commands within their words at ${width} pixels: ${commands}`);
     }
     await context.close();
   }
