@@ -124,6 +124,16 @@ func (a *agent) tool(name string, arguments args) (toolAnswer, []mcp.Content) {
 	return a.parse(r), r.Content
 }
 
+// fails runs code that fails: the answer is marked as an error, and has its verdict.
+func (a *agent) fails(arguments args) toolAnswer {
+	a.t.Helper()
+	r, err := a.CallTool(a.t.Context(), &mcp.CallToolParams{Name: "run_code", Arguments: arguments})
+	if err != nil || !r.IsError {
+		a.t.Fatalf("%v: %+v, %v", arguments, r, err)
+	}
+	return a.parse(r)
+}
+
 // parse reads the structured content, which must be what the text says too.
 func (a *agent) parse(r *mcp.CallToolResult) (got toolAnswer) {
 	a.t.Helper()
@@ -222,13 +232,70 @@ func TestMCP(t *testing.T) {
 	if got, _ := a.tool("get_run", args{"run": ran.ID}); got.State != "complete" || got.OutputsTotal != 8 {
 		t.Errorf("%+v", got)
 	}
-	failed, _ := a.tool("run_code", args{"code": "import nosuchmodule"})
-	if failed.State != "failed" || failed.ExitCode != 1 || len(failed.Hints) == 0 || !strings.Contains(failed.Stderr.Text, "nosuchmodule") {
+	failed := a.fails(args{"code": "import nosuchmodule"})
+	if failed.State != "failed" || failed.ExitCode != 1 || len(failed.Hints) == 0 || !strings.Contains(failed.Stderr.Text, "nosuchmodule") ||
+		strings.Contains(fmt.Sprint(failed.Hints), "--") || strings.Contains(fmt.Sprint(failed.Hints), "apt") {
 		t.Errorf("%+v", failed)
 	}
 	if got, _ := a.tool("run_code", args{"command": []string{"sh", "-c", "cat /data/in.csv; ls -A /docs"}}); got.Stdout.Text != "in;" || got.ExitCode != 0 {
 		t.Errorf("%+v", got)
 	}
+	a.end()
+}
+
+// TestMCPFeedsOutputs: outputs of one call are inputs of the next, by their URI or their digest, and nothing else of the store is.
+func TestMCPFeedsOutputs(t *testing.T) {
+	h := newHarness(t)
+	h.write("shared/in.csv", "in", 0o644)
+	a := h.agent("--data", "shared")
+	first, _ := a.tool("run_code", args{"code": `import os; os.mkdir("sub dir"); open("sub dir/a:b.txt", "w").write("one"); print("logged")`})
+	again, _ := a.tool("run_code", args{"code": `import os; os.mkdir("sub dir"); open("sub dir/a:b.txt", "w").write("two")`})
+	one, two := first.Outputs[0], again.Outputs[0]
+	reads := `cat "/inputs/sub dir/a:b.txt" /inputs/lib/two.txt; cat /data/in.csv; touch "/inputs/sub dir/a:b.txt" || echo read-only`
+	got, _ := a.tool("run_code", args{"language": "shell", "code": reads, "inputs": []string{one.URI, "sha256:" + two.SHA256 + ":lib/two.txt"}})
+	if got.Stdout.Text != "onetwoinread-only\n" {
+		t.Errorf("%+v", got)
+	}
+	got, _ = a.tool("run_code", args{"language": "bash", "code": `cat "/inputs/sub dir/a:b.txt" /inputs/in.csv; [[ -e /data/in.csv ]] || echo no data`, "inputs": []string{"sha256:" + one.SHA256, "in.csv"}})
+	if got.Stdout.Text != "oneinno data\n" {
+		t.Errorf("%+v", got)
+	}
+	shown := h.show(first.ID)
+	for name, word := range map[string]string{
+		"sha256:" + shown.Logs.Stdout.SHA256:                                       "no run has an output",
+		"sha256:" + strings.Repeat("0", 64):                                        "no run has an output",
+		"sha256:" + one.SHA256 + ":/etc/x":                                         "its name cannot be one below /inputs",
+		"sha256:" + one.SHA256 + ":../x":                                           "its name cannot be one below /inputs",
+		strings.Replace(one.URI, one.SHA256, two.SHA256, 1):                        "no such output",
+		strings.Replace(one.URI, first.ID, "none", 1):                              "none",
+		"file://" + h.root + "/blobs/sha256/" + one.SHA256:                         "give a relative path below /data",
+		"scidex-oci://runs/" + first.ID + "/outputs/" + one.SHA256 + "/../../etc/": "has no output",
+	} {
+		a.refusesCall("run_code", args{"code": "1", "inputs": []string{name}}, word)
+	}
+	a.refusesCall("run_code", args{"code": "1", "inputs": []string{one.URI, two.URI}}, "would hide each other", "sha256:DIGEST:NAME")
+	a.end()
+}
+
+// TestMCPForms: forms of other tools are taken, and what is not is refused with the right names.
+func TestMCPForms(t *testing.T) {
+	h := newHarness(t)
+	a := h.agent()
+	ran, _ := a.tool("run_code", args{"language": "bash", "code": `[[ -e a.txt ]] && cat a.txt lib/b.txt`, "files": args{"a.txt": "1", "lib/b.txt": args{"base64": "Mg=="}}})
+	if ran.Stdout.Text != "12" {
+		t.Errorf("%+v", ran)
+	}
+	ran, _ = a.tool("run_code", args{"code": `print(open("a.txt").read())`, "files": []args{{"path": "a.txt", "content": "3"}}})
+	if ran.Stdout.Text != "3\n" {
+		t.Errorf("%+v", ran)
+	}
+	for _, tool := range []string{"get_run", "get_logs", "list_outputs"} {
+		if _, contents := a.tool(tool, args{"id": ran.ID}); len(contents) == 0 {
+			t.Errorf("%s by id has no answer", tool)
+		}
+	}
+	a.refusesCall("get_run", args{"name": ran.ID}, `get_run has no argument "name"; it has run`)
+	a.refusesCall("run_code", args{"script": "1"}, `run_code has no argument "script"`, "code, language")
 	a.end()
 }
 
@@ -345,13 +412,13 @@ func TestMCPRefuses(t *testing.T) {
 		arguments args
 		words     []string
 	}{
-		{code(args{"limits": args{"memory": "2GiB"}}), []string{"memory 2GiB", "1GiB (--memory)"}},
-		{code(args{"limits": args{"cpus": 2}}), []string{"cpus 2", "1 (--cpus)"}},
-		{code(args{"limits": args{"pids": 51}}), []string{"pids 51", "50 (--pids)"}},
-		{code(args{"limits": args{"work_size": "1GiB"}}), []string{"work_size 1GiB", "100MiB (--work-size)"}},
-		{code(args{"limits": args{"work_files": 1001}}), []string{"work_files 1001", "(--work-files)"}},
-		{code(args{"limits": args{"log_size": "2MiB"}}), []string{"log_size 2MiB", "1MiB (--log-size)"}},
-		{code(args{"timeout": "1h"}), []string{"timeout 1h0m0s", "5m0s (--timeout)"}},
+		{code(args{"limits": args{"memory": "2GiB"}}), []string{"memory 2GiB", "1GiB"}},
+		{code(args{"limits": args{"cpus": 2}}), []string{"cpus 2", "1"}},
+		{code(args{"limits": args{"pids": 51}}), []string{"pids 51", "50"}},
+		{code(args{"limits": args{"work_size": "1GiB"}}), []string{"work_size 1GiB", "100MiB"}},
+		{code(args{"limits": args{"work_files": 1001}}), []string{"work_files 1001"}},
+		{code(args{"limits": args{"log_size": "2MiB"}}), []string{"log_size 2MiB", "1MiB"}},
+		{code(args{"timeout": "1h"}), []string{"timeout 1h0m0s", "5m0s"}},
 		{code(args{"files": []args{{"name": "../x", "text": ""}}}), []string{`"../x"`, "relative path"}},
 		{code(args{"files": []args{{"name": "/etc/passwd", "text": ""}}}), []string{`"/etc/passwd"`, "relative path"}},
 		{code(args{"files": []args{{"name": "a\x00b", "text": ""}}}), []string{`a\x00b`, "control characters"}},
@@ -404,7 +471,7 @@ func TestMCPWithoutData(t *testing.T) {
 	h.write("data/secret.txt", "secret", 0o644)
 	h.write("docs/secret.txt", "secret", 0o644)
 	a := h.agent()
-	if got, _ := a.tool("run_code", args{"command": []string{"sh", "-c", "cat /data/* /docs/*"}}); got.Stdout.Text != "" || got.ExitCode == 0 {
+	if got := a.fails(args{"command": []string{"sh", "-c", "cat /data/* /docs/*"}}); got.Stdout.Text != "" || got.ExitCode == 0 {
 		t.Errorf("%+v", got)
 	}
 	a.refusesCall("run_code", args{"code": "1", "inputs": []string{"secret.txt"}}, "shares no data")

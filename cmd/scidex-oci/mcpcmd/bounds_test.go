@@ -21,13 +21,13 @@ func TestLimits(t *testing.T) {
 	}{
 		{limits{}, "", ""},
 		{limits{Memory: "1GiB", CPUs: 2, Pids: 10, LogSize: "1MiB", WorkSize: "1GiB", WorkFiles: 100}, "60s", ""},
-		{limits{Memory: "2GiB"}, "", "memory 2GiB is above the bound of the operator, 1GiB (--memory)"},
-		{limits{CPUs: 2.5}, "", "cpus 2.5 is above the bound of the operator, 2 (--cpus)"},
-		{limits{Pids: 11}, "", "pids 11 is above the bound of the operator, 10 (--pids)"},
-		{limits{}, "61s", "timeout 1m1s is above the bound of the operator, 1m0s (--timeout)"},
-		{limits{LogSize: "2MiB"}, "", "log_size 2MiB is above the bound of the operator, 1MiB (--log-size)"},
-		{limits{WorkSize: "2GiB"}, "", "work_size 2GiB is above the bound of the operator, 1GiB (--work-size)"},
-		{limits{WorkFiles: 101}, "", "work_files 101 is above the bound of the operator, 100 (--work-files)"},
+		{limits{Memory: "2GiB"}, "", "memory 2GiB is above the bound of the operator, 1GiB"},
+		{limits{CPUs: 2.5}, "", "cpus 2.5 is above the bound of the operator, 2"},
+		{limits{Pids: 11}, "", "pids 11 is above the bound of the operator, 10"},
+		{limits{}, "61s", "timeout 1m1s is above the bound of the operator, 1m0s"},
+		{limits{LogSize: "2MiB"}, "", "log_size 2MiB is above the bound of the operator, 1MiB"},
+		{limits{WorkSize: "2GiB"}, "", "work_size 2GiB is above the bound of the operator, 1GiB"},
+		{limits{WorkFiles: 101}, "", "work_files 101 is above the bound of the operator, 100"},
 		{limits{Memory: "much"}, "", "memory: "},
 		{limits{LogSize: "-1"}, "", "log_size: "},
 		{limits{}, "soon", "timeout: "},
@@ -64,25 +64,30 @@ func TestInputs(t *testing.T) {
 		}
 	}
 	tools := &tools{bounds: spec.Analysis{Data: data}}
-	got, err := tools.inputs([]string{"a.csv", "sub/b.csv", "in", "in/b.csv"})
-	want := []string{data + "/a.csv:/inputs/a.csv", data + "/sub/b.csv:/inputs/sub/b.csv", data + "/sub:/inputs/in", data + "/sub/b.csv:/inputs/in/b.csv"}
-	if err != nil || !slices.Equal(got, want) {
+	got, ofData, err := tools.inputs(t.Context(), []string{"a.csv", "sub/b.csv", "in"})
+	want := []string{data + "/a.csv:/inputs/a.csv", data + "/sub/b.csv:/inputs/sub/b.csv", data + "/sub:/inputs/in"}
+	if err != nil || !ofData || !slices.Equal(got, want) {
 		t.Errorf("%q, %v", got, err)
+	}
+	for _, names := range [][]string{{"a.csv", "a.csv"}, {"in/b.csv", "in"}, {"in", "in/b.csv"}} {
+		if _, _, err := tools.inputs(t.Context(), names); err == nil || !strings.Contains(err.Error(), "would hide each other") || strings.Contains(err.Error(), top) {
+			t.Errorf("%q: %v", names, err)
+		}
 	}
 	for name, want := range map[string]string{
 		"../secret/key": "give a relative path", "/etc/passwd": "give a relative path", "": "give a relative path",
-		"a:/etc": "give a relative path", "a:": "give a relative path", "a\x00": "give a relative path", "sub/../../secret": "give a relative path",
+		"a:/etc": "give a relative path", "a:": "give a relative path", "a\x00": "give a relative path", "sha256:abc": "64 digits", "scidex-oci://runs/x": "no such output", "s3://b/sha256/" + strings.Repeat("a", 64): "give a relative path", "sub/../../secret": "give a relative path",
 		"out": "leads out of /data", "out/key": "leads out of /data", "abs": "leads out of /data", "none": "there is no such file", "loop": "cannot be read",
 	} {
-		if got, err := tools.inputs([]string{name}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), top) {
+		if got, _, err := tools.inputs(t.Context(), []string{name}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), top) {
 			t.Errorf("%q: %q, %v, want %s", name, got, err, want)
 		}
 	}
-	if _, err := tools.inputs(make([]string, mostInputs+1)); err == nil || !strings.Contains(err.Error(), "at most 100") {
+	if _, _, err := tools.inputs(t.Context(), make([]string, mostInputs+1)); err == nil || !strings.Contains(err.Error(), "at most 100") {
 		t.Error(err)
 	}
 	tools.bounds.Data = spec.None
-	if _, err := tools.inputs([]string{"a.csv"}); err == nil || !strings.Contains(err.Error(), "shares no data") {
+	if _, _, err := tools.inputs(t.Context(), []string{"a.csv"}); err == nil || !strings.Contains(err.Error(), "shares no data") {
 		t.Error(err)
 	}
 }
@@ -93,7 +98,7 @@ func TestProgram(t *testing.T) {
 		"nothing to run":    {},
 		"two things to run": {Code: "1", Command: []string{"true"}},
 		"args and language": {Command: []string{"true"}, Args: []string{"a"}},
-		`language "perl": give one of julia, python, r, shell`: {Code: "1", Language: "perl"},
+		`language "perl": give one of bash, julia, python, r, shell`: {Code: "1", Language: "perl"},
 	} {
 		if err := checkProgram(in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", in, err, want)

@@ -125,12 +125,15 @@ func cause(err error) error {
 }
 
 // extensions are what a script of each language is called by: it says what runs it.
-var extensions = map[string]string{"python": ".py", "r": ".R", "julia": ".jl", "shell": ".sh"}
+var extensions = map[string]string{"python": ".py", "r": ".R", "julia": ".jl", "shell": ".sh", "bash": ".sh"}
 
 // writeCode writes the code of a call as a script.
 func writeCode(dir, language, code string) (string, error) {
 	if strings.ContainsRune(code, 0) {
 		return "", errors.New("code: it has a NUL character; give text")
+	}
+	if language == "bash" && !strings.HasPrefix(code, "#!") { // else sh would run it
+		code = "#!/usr/bin/env bash\n" + code
 	}
 	name := filepath.Join(dir, "code"+extensions[language])
 	return name, os.WriteFile(name, []byte(code), 0o644)

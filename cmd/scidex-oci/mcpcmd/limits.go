@@ -46,20 +46,20 @@ func (l limits) read(a *spec.Analysis, timeout string) (err error) {
 // within refuses what is above the operator's bounds.
 func within(a, most spec.Analysis) error {
 	for _, limit := range []struct {
-		name, flag  string
+		name        string
 		asked, most float64
 		show        func(float64) string
 	}{
-		{"memory", "--memory", float64(a.Memory), float64(most.Memory), size},
-		{"cpus", "--cpus", a.CPUs, most.CPUs, number},
-		{"pids", "--pids", float64(a.Pids), float64(most.Pids), number},
-		{"timeout", "--timeout", float64(a.Timeout), float64(most.Timeout), duration},
-		{"log_size", "--log-size", float64(a.LogSize), float64(most.LogSize), size},
-		{"work_size", "--work-size", float64(a.WorkSize), float64(most.WorkSize), size},
-		{"work_files", "--work-files", float64(a.WorkFiles), float64(most.WorkFiles), number},
+		{"memory", float64(a.Memory), float64(most.Memory), size},
+		{"cpus", a.CPUs, most.CPUs, number},
+		{"pids", float64(a.Pids), float64(most.Pids), number},
+		{"timeout", float64(a.Timeout), float64(most.Timeout), duration},
+		{"log_size", float64(a.LogSize), float64(most.LogSize), size},
+		{"work_size", float64(a.WorkSize), float64(most.WorkSize), size},
+		{"work_files", float64(a.WorkFiles), float64(most.WorkFiles), number},
 	} {
 		if limit.asked > limit.most {
-			return fmt.Errorf("%s %s is above the bound of the operator, %s (%s); ask for at most that", limit.name, limit.show(limit.asked), limit.show(limit.most), limit.flag)
+			return fmt.Errorf("%s %s is above the bound of the operator, %s; ask for at most that", limit.name, limit.show(limit.asked), limit.show(limit.most))
 		}
 	}
 	return nil

@@ -85,7 +85,7 @@ func serveSession(ctx context.Context, s *session.Session, serve transport) erro
 func newTools(s *session.Session, scratch *scratch) *tools {
 	under := &s.Lines.Under
 	under.Data, under.Docs = cmp.Or(under.Data, spec.None), cmp.Or(under.Docs, spec.None)
-	return &tools{Session: s, scratch: scratch, bounds: under.WithDefaults(), places: make(chan struct{}, mostCalls)}
+	return &tools{Session: s, scratch: scratch, bounds: under.WithDefaults(), places: make(chan struct{}, mostCalls), arguments: map[string]arguments{}}
 }
 
 // server is the server of the protocol with all tools.

@@ -1,6 +1,7 @@
 package mcpcmd
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,11 +18,11 @@ import (
 // runInput is what a model asks run_code for.
 type runInput struct {
 	Code     string            `json:"code,omitempty" jsonschema:"the source of a script; give either code or command"`
-	Language string            `json:"language,omitempty" jsonschema:"of the code: python (default), r, julia or shell; a first line such as #!/usr/bin/env perl says what else runs it"`
-	Command  []string          `json:"command,omitempty" jsonschema:"a program and its arguments, in place of code"`
+	Language string            `json:"language,omitempty" jsonschema:"of the code: python (default), r, julia, shell (sh), or bash, which becomes its first line; another first line, such as #!/usr/bin/env perl, says what else runs it"`
+	Command  []string          `json:"command,omitempty" jsonschema:"a program and its arguments, instead of code"`
 	Args     []string          `json:"args,omitempty" jsonschema:"arguments of the code"`
 	Files    []file            `json:"files,omitempty" jsonschema:"files that are in /work at the start"`
-	Inputs   []string          `json:"inputs,omitempty" jsonschema:"names below /data; the run sees these alone, read-only at /inputs/NAME, and no /data"`
+	Inputs   []string          `json:"inputs,omitempty" jsonschema:"names below /data, then the run has these at /inputs/NAME and no /data; or outputs of runs, by uri at /inputs/PATH or as sha256:DIGEST:NAME at /inputs/NAME; all read-only"`
 	Outputs  []string          `json:"outputs,omitempty" jsonschema:"globs that each have to match an output, else the run fails"`
 	Labels   map[string]string `json:"labels,omitempty" jsonschema:"kept with the run; list_runs finds it by them"`
 	Limits   limits            `json:"limits,omitzero" jsonschema:"at most what the operator allows, which is the default"`
@@ -30,13 +31,13 @@ type runInput struct {
 
 // analysis is the request of a call. What it brings is in files until remove is called. Nothing of it but names below the
 // operator's data becomes a path of the host.
-func (t *tools) analysis(in runInput) (a spec.Analysis, remove func(), err error) {
+func (t *tools) analysis(ctx context.Context, in runInput) (a spec.Analysis, remove func(), err error) {
 	dir, err := os.MkdirTemp(t.scratch.path, "")
 	if err != nil {
 		return a, nil, errors.New("this server has no place for the files of a call")
 	}
 	remove = func() { _ = os.RemoveAll(dir) } // else with the rest
-	own, err := t.own(in, dir)
+	own, err := t.own(ctx, in, dir)
 	if err == nil {
 		a, err = t.over(own)
 	}
@@ -48,15 +49,16 @@ func (t *tools) analysis(in runInput) (a spec.Analysis, remove func(), err error
 }
 
 // own are the parts of an analysis that a call has.
-func (t *tools) own(in runInput, dir string) (own spec.Analysis, err error) {
+func (t *tools) own(ctx context.Context, in runInput, dir string) (own spec.Analysis, err error) {
 	if err := checkProgram(in); err != nil {
 		return own, err
 	}
 	own = spec.Analysis{Command: in.Command, Args: in.Args, Outputs: in.Outputs, Labels: in.Labels}
-	if own.Inputs, err = t.inputs(in.Inputs); err != nil {
+	ofData := false
+	if own.Inputs, ofData, err = t.inputs(ctx, in.Inputs); err != nil {
 		return own, err
 	}
-	if len(own.Inputs) > 0 {
+	if ofData {
 		own.Data = spec.None
 	}
 	if err := in.Limits.read(&own, in.Timeout); err != nil {

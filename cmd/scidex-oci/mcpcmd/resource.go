@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
+	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
@@ -20,20 +21,12 @@ const mostResource = 4 << 20
 // readResource answers with an output of the run and the digest in its URI.
 func (t *tools) readResource(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	uri := r.Params.URI
-	name, sha256, path, ok := parseURI(uri)
-	if !ok {
+	entry, err := t.resource(ctx, uri)
+	if errors.As(err, new(*session.NotFoundError)) {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
-	run, err := t.Find(ctx, name)
 	if err != nil {
-		return nil, notThere(uri, err)
-	}
-	entry, err := t.Output(ctx, run, path)
-	if err != nil {
-		return nil, notThere(uri, err)
-	}
-	if entry.SHA256 != sha256 {
-		return nil, mcp.ResourceNotFoundError(uri)
+		return nil, err
 	}
 	if entry.Size > mostResource {
 		return nil, fmt.Errorf("the output has %s, a resource at most %s; read_output reads parts of it", format.Size(entry.Size), format.Size(mostResource))
@@ -51,13 +44,21 @@ func (t *tools) readResource(ctx context.Context, r *mcp.ReadResourceRequest) (*
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{contents}}, nil
 }
 
-// notThere is the protocol's error of a resource that there is not.
-func notThere(uri string, err error) error {
-	var missing *session.NotFoundError
-	if errors.As(err, &missing) {
-		return mcp.ResourceNotFoundError(uri)
+// resource is the output with a URI. Where there is none the error is a *session.NotFoundError.
+func (t *tools) resource(ctx context.Context, uri string) (e outputs.Entry, err error) {
+	name, sha256, path, ok := parseURI(uri)
+	none := &session.NotFoundError{Err: errors.New("there is no such output; give a uri as list_outputs shows it")}
+	if !ok {
+		return e, none
 	}
-	return err
+	run, err := t.Find(ctx, name)
+	if err != nil {
+		return e, err
+	}
+	if e, err = t.Output(ctx, run, path); err == nil && e.SHA256 != sha256 {
+		err = none
+	}
+	return e, err
 }
 
 // parseURI reads the URI of an output.

@@ -7,6 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
@@ -30,14 +31,14 @@ func (t *tools) runCode(ctx context.Context, r *mcp.CallToolRequest, in runInput
 		return nil, runOutput{}, err
 	}
 	defer leave()
-	a, remove, err := t.analysis(in)
+	a, remove, err := t.analysis(ctx, in)
 	if err != nil {
 		return nil, runOutput{}, err
 	}
 	defer remove()
 	ended, err := t.run(ctx, r, a)
 	if err != nil {
-		return nil, runOutput{}, refused(err)
+		return nil, runOutput{}, t.refused(err)
 	}
 	return t.answer(ctx, ended)
 }
@@ -72,7 +73,7 @@ func (t *tools) run(ctx context.Context, r *mcp.CallToolRequest, a spec.Analysis
 
 // answer is the verdict on a run that has ended, with the ends of its logs, figures and links to its outputs.
 func (t *tools) answer(ctx context.Context, r result.Result) (*mcp.CallToolResult, runOutput, error) {
-	out := runOutput{verdict: newVerdict(r)}
+	out := runOutput{verdict: t.verdict(r)}
 	run, err := t.Stores.Catalog.Get(ctx, r.Key())
 	if err != nil {
 		return nil, out, err
@@ -87,6 +88,7 @@ func (t *tools) answer(ctx context.Context, r result.Result) (*mcp.CallToolResul
 	out.Stdout, out.Stderr = windows[0].part(), windows[1].part()
 	answer, err := structured(out)
 	if err == nil {
+		answer.IsError = r.State != catalog.Complete
 		answer.Content = append(answer.Content, t.figures(ctx, r)...)
 		answer.Content = append(answer.Content, links(out.verdict)...)
 	}

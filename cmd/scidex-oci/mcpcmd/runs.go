@@ -10,7 +10,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
@@ -28,9 +27,9 @@ type runName struct {
 func (t *tools) getRun(ctx context.Context, _ *mcp.CallToolRequest, in runName) (*mcp.CallToolResult, verdict, error) {
 	r, err := t.Show(ctx, in.Run)
 	if err != nil {
-		return nil, verdict{}, refused(err)
+		return nil, verdict{}, t.refused(err)
 	}
-	return nil, newVerdict(r), nil
+	return nil, t.verdict(r), nil
 }
 
 // listInput chooses runs.
@@ -80,7 +79,7 @@ func (t *tools) listRuns(ctx context.Context, _ *mcp.CallToolRequest, in listInp
 
 func newListed(r results.Listed) listed {
 	l := listed{
-		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: r.Reason, Message: screen.EscapeText(r.Message), ExitCode: r.ExitCode,
+		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: r.Reason, Message: said(r.Reason, r.Message), ExitCode: r.ExitCode,
 		OutputsTotal: r.OutputsTotal, Labels: r.Labels,
 	}
 	if r.CreatedAt != nil {

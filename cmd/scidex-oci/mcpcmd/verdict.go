@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -57,13 +56,13 @@ func outputURI(id string, o result.Output) string {
 	return outputScheme + url.PathEscape(id) + "/outputs/" + o.SHA256 + "/" + strings.Join(names, "/")
 }
 
-func newVerdict(r result.Result) verdict {
+func (t *tools) verdict(r result.Result) verdict {
 	v := verdict{
-		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: string(r.Reason), Message: screen.EscapeText(r.Message), ExitCode: r.ExitCode,
-		Hints: []result.Hint{}, Warnings: r.Warnings, Limits: []result.Enforcement{}, Usage: r.Usage, Outputs: []output{},
+		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: string(r.Reason), Message: said(string(r.Reason), r.Message), ExitCode: r.ExitCode,
+		Hints: t.hints(r.Hints), Warnings: r.Warnings, Limits: []result.Enforcement{}, Usage: r.Usage, Outputs: []output{},
 		OutputsTotal: r.OutputsTotal, Rejected: r.Rejected[:min(len(r.Rejected), mostListed)], RejectedTotal: r.RejectedTotal,
 	}
-	v.Hints, v.Limits = append(v.Hints, r.Hints...), append(v.Limits, r.Enforced...)
+	v.Limits = append(v.Limits, r.Enforced...)
 	for _, o := range r.Outputs[:min(len(r.Outputs), mostListed)] {
 		v.Outputs = append(v.Outputs, newOutput(r.Key().String(), o))
 	}
