@@ -19,7 +19,7 @@ var ownDirs = [...]string{
 // absolute. All of it shows except what every run has of its own: ownDirs, /var/tmp, and the files of /etc that name
 // accounts, hosts and the time zone. uid is that of the user and group "analysis" inside.
 //
-// Nothing in the directory is followed or read: additions lie above it, so that its links cannot redirect what is made or
+// Nothing in the directory is followed or read, but whether it has a gitconfig: additions lie above it, so that its links cannot redirect what is made or
 // mounted.
 func Directory(dir string, uid uint32) (Tree, error) {
 	info, err := os.Lstat(dir)
@@ -33,6 +33,12 @@ func Directory(dir string, uid uint32) (Tree, error) {
 		Base: dir, Hidden: ownDirs[:], Files: madeUp(uid),
 		// Without zone files the C library uses UTC, as it does for a dangling link.
 		Links: []Link{{"/var/tmp", "/tmp"}, {"/etc/localtime", utc}},
+	}
+	if root, err := os.OpenRoot(dir); err == nil {
+		if _, err := root.Lstat("etc/gitconfig"); err != nil { // its own would be hidden
+			tree.Run = []File{gitConfig()}
+		}
+		root.Close()
 	}
 	for _, p := range slices.Concat(ownDirs[:], []string{"/etc", "/home/analysis", "/var"}) {
 		tree.Dirs = append(tree.Dirs, Dir{Path: p, Mode: dirMode})

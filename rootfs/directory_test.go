@@ -70,6 +70,19 @@ func describe(t *testing.T, p string) string {
 	return string(data)
 }
 
+// TestOwnGitconfig: an image's own gitconfig, or whatever has that name, is not hidden.
+func TestOwnGitconfig(t *testing.T) {
+	for _, own := range []string{"theirs", "->/etc/passwd"} {
+		tree, err := Directory(fixture(t, map[string]string{"etc/gitconfig": own}), 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(tree.Run) > 0 {
+			t.Errorf("%s is hidden", own)
+		}
+	}
+}
+
 // TestDirectory: the layers show what is the run's own and, beside it, what was unpacked; and so does what is
 // spread out of binds.
 func TestDirectory(t *testing.T) {
@@ -93,7 +106,7 @@ func TestDirectory(t *testing.T) {
 	for p, want := range map[string]string{
 		"/bin/sh": "program", "/lib": "-> usr/lib", "/usr/lib/x": "", "/init": "small", "/opt": "-> usr", "/srv/d/f": "", "/var/lib/x": "",
 		"/etc/os-release": "NAME=image", "/etc/conf.d/x": "", "/etc/mtab": "-> /proc/mounts", "/etc/passwd": passwd(1000), "/etc/localtime": "-> " + utc,
-		"/var/tmp": "-> /tmp", "/proc": "directory", "/work": "directory", "/home/analysis": "directory",
+		"/etc/gitconfig": string(gitConfig().Data), "/var/tmp": "-> /tmp", "/proc": "directory", "/work": "directory", "/home/analysis": "directory",
 	} {
 		if got, ok := shown[p]; !ok || got != want {
 			t.Errorf("%s: %q, %v; want %q", p, got, ok, want)

@@ -41,7 +41,7 @@ const maxCopy = 16 << 20
 //
 // The time zone is UTC, so that results repeat.
 func Host(root string, uid uint32) (Tree, error) {
-	tree := Tree{Dirs: mountPoints(), Files: madeUp(uid), Links: []Link{{"/var/tmp", "/tmp"}}}
+	tree := Tree{Dirs: mountPoints(), Files: madeUp(uid), Run: []File{gitConfig()}, Links: []Link{{"/var/tmp", "/tmp"}}}
 	for _, add := range []func(*Tree, string) error{addUsr, addUsrDirs, addEtcDirs, addEtcLinks, addEtcFiles, addTimeZone} {
 		if err := add(&tree, root); err != nil {
 			return Tree{}, fmt.Errorf("root filesystem of the host: %w", err)

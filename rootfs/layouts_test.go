@@ -43,7 +43,7 @@ func inhabited(t *testing.T, layout map[string]string, shell string) string {
 // more than a short list.
 func TestHostRuns(t *testing.T) {
 	made := []string{
-		"analysis", "bin/sh", "data", "dev", "docs", "etc/group", "etc/hostname", "etc/hosts", "etc/nsswitch.conf", "etc/passwd",
+		"analysis", "bin/sh", "data", "dev", "docs", "etc/gitconfig", "etc/group", "etc/hostname", "etc/hosts", "etc/nsswitch.conf", "etc/passwd",
 		"etc/resolv.conf", "etc/scidex-matplotlibrc", "etc/timezone", "home/analysis", "inputs", "proc", "run", "sys", "tmp", "usr/bin/busybox", "var/tmp", "work",
 	}
 	for name, c := range map[string]struct {

@@ -21,6 +21,8 @@ type Tree struct {
 	Dirs  []Dir
 	Links []Link
 	Files []File
+	// Run are files like those, of the run and not of what it has as "/": the digest of that leaves them out.
+	Run []File `json:",omitempty"`
 	// Base is a host directory shown, read-only, where the tree has no entry; empty: none. Of its Hidden directories,
 	// which are in Dirs too, nothing shows.
 	Base   string   `json:",omitempty"`
@@ -84,7 +86,7 @@ func (t Tree) populate(root *os.Root) error {
 			return err
 		}
 	}
-	for _, f := range t.Files {
+	for _, f := range slices.Concat(t.Files, t.Run) {
 		if err := makeFile(root, f); err != nil {
 			return err
 		}

@@ -41,6 +41,9 @@ func Environment(a Analysis, place Placement) (map[string]string, error) {
 	if hasPath {
 		env["PATH"] = path
 	}
+	if _, own := env["GIT_CONFIG_COUNT"]; !own { // the image's numbers would be mixed with ours
+		maps.Copy(env, gitEnv())
+	}
 	maps.Copy(env, threadEnv(a.CPUs))
 	if a.Requests() {
 		maps.Copy(env, proxyEnv())
@@ -115,6 +118,13 @@ func baseEnv() map[string]string {
 		"XDG_STATE_HOME":  homeDir + "/.local/state",
 		"XDG_RUNTIME_DIR": homeDir + "/.run",
 	}
+}
+
+// gitEnv lets git read repositories of other owners, as inputs are: without, it prints no version, which many programs pass over. The
+// environment reaches every git, also one that has another system configuration (conda) or an image's own /etc/gitconfig, which
+// must not be hidden. What it guards against, code of another user, is what a run is for.
+func gitEnv() map[string]string {
+	return map[string]string{"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
 }
 
 // threadEnv keeps numeric libraries from starting one thread per core of the host.

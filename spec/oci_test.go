@@ -142,6 +142,7 @@ func TestOCIEnv(t *testing.T) {
 	got := env(testAnalysis(), testPlacement())
 	for name, want := range map[string]string{
 		"TZ": "Europe/Oslo", "MODE": "fast", "API_KEY": "s3cret", "HOME": "/work", "OMP_NUM_THREADS": "2", "PYTHON_CPU_COUNT": "2",
+		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*",
 		"SCIDEX_ANALYSIS_ID": "penguins", "SCIDEX_WORK_DIR": "/work", "SCIDEX_DATA_DIR": "/data", "SOURCE_DATE_EPOCH": "315532800",
 		"PYTHONHASHSEED": "0", "USER": "analysis", "TMPDIR": "/tmp", "MATPLOTLIBRC": "/etc/scidex-matplotlibrc", "MPLCONFIGDIR": "/home/analysis/.config/matplotlib",
 	} {
@@ -166,11 +167,13 @@ func TestOCIEnv(t *testing.T) {
 		"PATH=/opt/bin", "PATH=/opt/conda/bin:/bin", "HOME=/root", "TZ=Asia/Tokyo", "MODE=slow", "OWN=a=b", "USER=root", "LANG=de_DE",
 		"SCIDEX_WORK_DIR=/", "SCIDEX_DATA_DIR=/x", "SCIDEX_ANALYSIS_ID=x", "1BAD=x", "NONE", "=x", "NUL=a\x00b", "LATIN=\xff", "API_KEY=theirs",
 		"LONG=" + strings.Repeat("x", maxWord), "OMP_NUM_THREADS=99",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=init.defaultBranch", "GIT_CONFIG_VALUE_0=trunk",
 	}
 	got = env(a, place)
 	for name, want := range map[string]string{
 		"PATH": "/opt/conda/bin:/bin", "HOME": "/work", "TZ": "Europe/Oslo", "MODE": "fast", "OWN": "a=b", "USER": "analysis", "LANG": "C.UTF-8",
 		"SCIDEX_WORK_DIR": "/work", "SCIDEX_ANALYSIS_ID": "penguins", "API_KEY": "s3cret", "OMP_NUM_THREADS": "1",
+		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "init.defaultBranch", "GIT_CONFIG_VALUE_0": "trunk",
 	} {
 		if got[name] != want {
 			t.Errorf("with an image: %s = %q; want %q", name, got[name], want)

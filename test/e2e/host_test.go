@@ -36,7 +36,7 @@ for name in ("/etc/shadow", "/etc/ssl/private", "/usr/lib/ssl/private", "/etc/ss
 // madeVisible is what every run has beside the parts of /etc that are the host's, in the order of walk.
 var madeVisible = []string{
 	"dir /", "dir /analysis", "file /analysis/walk.py", "dir /data", "dir /dev", "dir /docs", "dir /etc",
-	"file /etc/group", "file /etc/hostname", "file /etc/hosts", "file /etc/nsswitch.conf", "file /etc/passwd", "file /etc/resolv.conf", "file /etc/scidex-matplotlibrc",
+	"file /etc/gitconfig", "file /etc/group", "file /etc/hostname", "file /etc/hosts", "file /etc/nsswitch.conf", "file /etc/passwd", "file /etc/resolv.conf", "file /etc/scidex-matplotlibrc",
 	"dir /etc/ssl", "file /etc/timezone",
 	"dir /home", "dir /home/analysis", "dir /inputs", "dir /proc", "dir /run", "dir /sys", "dir /tmp", "dir /usr", "dir /var", "link /var/tmp /tmp", "dir /work",
 }
