@@ -10,7 +10,7 @@ from .async_executor import AsyncExecutor
 from .batch import Batch
 from .engines import close_engines
 from .errors import (AnalysisCanceled, AnalysisError, AnalysisFailed, CommandError, EngineLost, Interrupted, NotFound,
-                     NotInstalled, RequestError, ResultError, ScidexError)
+                     NotInstalled, OutputNotFound, RequestError, ResultError, ScidexError)
 from .executor import Executor
 from .images import Image
 from .manifest import Manifest
@@ -26,7 +26,7 @@ from .aio import run as arun
 
 __all__ = [
     "AnalysisCanceled", "AnalysisError", "AnalysisFailed", "AsyncExecutor", "Batch", "CommandError", "EngineLost", "Events",
-    "Executor", "Hint", "Image", "Interrupted", "Manifest", "NotFound", "NotInstalled", "Output", "RequestError", "Result", "ResultError",
+    "Executor", "Hint", "Image", "Interrupted", "Manifest", "NotFound", "NotInstalled", "Output", "OutputNotFound", "RequestError", "Result", "ResultError",
     "RunLogs", "ScidexError", "StagingError", "Status", "Sweep", "Table", "Tool", "arun", "cleanup_analysis_temp_dir", "close_engines",
     "create_analysis_temp_dir", "enqueue", "run", "run_python_script", "sweep", "table", "wait",
 ]

@@ -41,6 +41,10 @@ class NotFound(CommandError):
     """There is no such run in the catalog."""
 
 
+class OutputNotFound(CommandError, FileNotFoundError):
+    """A run has no output of that name."""
+
+
 class ResultError(ScidexError):
     """A run did not end well; ``result`` has the details."""
 

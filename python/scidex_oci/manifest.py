@@ -86,22 +86,26 @@ def mapping(fields: Any) -> Mapping[str, Any]:
     return found  # type: ignore[no-any-return]
 
 
+def close_name(name: Any, options: Collection[str] = ()) -> str:
+    """The field or option that was probably meant by a name, empty without one."""
+    return "".join(difflib.get_close_matches(str(name), [*Manifest.__annotations__, *options], 1))
+
+
 def check_names(fields: Any, where: str, options: Collection[str] = ()) -> None:
     """Raises TypeError for a name that no field has; ``where`` also takes ``options``."""
-    known = [*Manifest.__annotations__, *options]
     for name in mapping(fields):
-        if name in known:
+        if name in (*Manifest.__annotations__, *options):
             continue
-        close = difflib.get_close_matches(str(name), known, 1)
-        advice = f'did you mean "{close[0]}"?' if close else "help(scidex_oci.Manifest) lists them"
+        close = close_name(name, options)
+        advice = f'did you mean "{close}"?' if close else "help(scidex_oci.Manifest) lists them"
         raise TypeError(f'{where} has no field "{name}"; {advice}')
 
 
-_LISTS = ("command", "args", "secrets", "inputs", "outputs", "exclude")
+LISTS = ("command", "args", "secrets", "inputs", "outputs", "exclude", "allow_hosts")
 
 
 def _field(name: str, value: Any) -> Any:
-    if name in _LISTS and isinstance(value, (str, os.PathLike)):
+    if name in LISTS and isinstance(value, (str, os.PathLike)):
         raise TypeError(f"{name}: must be a list, such as {json.dumps(_words(name, os.fspath(value)))}, not {value!r}")
     return _plain(name, value)
 

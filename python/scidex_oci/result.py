@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import difflib
 import os
 import re
 from dataclasses import dataclass, field, fields
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Dict, Iterator, List, Mapping, 
 
 from . import markup
 from .images import Image, image
+from .keywords import in_keywords
 from .records import dataframe
 
 if TYPE_CHECKING:
@@ -381,9 +383,13 @@ class Result:
     def from_json(cls, raw: Mapping[str, Any], tool: Optional[Tool] = None) -> Result:
         """The result in a decoded JSON object; ``tool`` is asked for outputs and logs."""
         values = _values(cls, raw)
+        values["hints"] = [Hint(hint.code, in_keywords(hint.code, hint.message)) for hint in values.get("hints", ())]
         values.update(state=Status(raw.get("state")), raw=dict(raw), tool=tool)
+        message = values.get("message", "")
         if not values.get("attempt"):
-            values["message"] = _POSITION.sub("", values.get("message", ""))
+            values["message"] = in_keywords("", _POSITION.sub("", message))
+        elif values.get("reason") == "work_full":  # a part of others may be what the analysis wrote
+            values["message"] = in_keywords("", message)
         result = cls(**values)
         for output in result.outputs:
             _belongs(output, result)
@@ -395,7 +401,8 @@ class Result:
         if not self.attempt:
             return f"<Result {self.id or 'without a run'}: {end}: {_cut(self.message)}>"
         outputs = "1 output" if self.outputs_total == 1 else f"{self.outputs_total} outputs"
-        return f"<Result {self.run_id}: {end}, {outputs}, {self.usage.wall_ms / 1000:g} s>"
+        why = f": {_cut(self.message)}" if self.state.final and not self.ok else ""
+        return f"<Result {self.run_id}: {end}, {outputs}, {self.usage.wall_ms / 1000:g} s{why}>"
 
     def _repr_html_(self) -> str:
         name = self.run_id if self.attempt else self.id or "without a run"
@@ -445,13 +452,32 @@ class Result:
         return " ".join(sentences)
 
     def read(self, path: StrPath) -> bytes:
-        """What an output holds. Bytes that are not UTF-8 are in ``path`` as ``os.fsdecode`` makes them."""
+        """What an output holds. Bytes that are not UTF-8 are in ``path`` as ``os.fsdecode`` makes them.
+
+        Raises OutputNotFound, a FileNotFoundError, where there is no such output.
+        """
         from . import engine_run  # pylint: disable=import-outside-toplevel,cyclic-import # it makes results
 
         name = os.fspath(path)
+        self._check_output(name)
         size = next((output.size for output in self.outputs if output.path == name), None)
         small = engine_run.read(self._tool(), self.run_id, name, size)
         return self._tool().call("outputs", "cat", "--", self.run_id, name) if small is None else small
+
+    def _check_output(self, name: str) -> None:
+        """Raises OutputNotFound for a name that an ended run does not have."""
+        from .errors import OutputNotFound  # pylint: disable=import-outside-toplevel,cyclic-import # exceptions have results
+
+        tool = self._tool()
+        names = [os.fsdecode(output.name) for output in self.outputs]
+        if name in names or self.listing_truncated or not self.state.final:
+            return
+        why = next((f"it was rejected: {r.reason} {r.detail}".rstrip() for r in self.rejected if os.fsdecode(r.name) == name), "")
+        if not why:
+            close = difflib.get_close_matches(name, names, 1)
+            others = ", ".join(map(repr, close or names[:5]))
+            why = f"it has {others}{'' if close else _more(len(names) - 5)}" if names else "it has none"
+        raise OutputNotFound(f"{self.run_id} has no output {name!r}; {why}", tool.argv("outputs", "cat", "--", self.run_id, name))
 
     def dataframe(self, path: StrPath, **options: Any) -> Any:
         """An output as a pandas.DataFrame, by the end of its name: CSV, TSV, JSON (an object, an array of objects, or an object a

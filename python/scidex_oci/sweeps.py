@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, Mapping, Optional, Sequence, Tuple
 
 from .batch import Batch
-from .manifest import Manifest, check_names, encode, new_id
+from .manifest import Manifest, check_names, close_name, encode, new_id
 from .running import check_request, with_script
 from .tool import Tool
 
@@ -64,7 +64,7 @@ def sweep(script: Optional[StrPath] = None, /, *, parameters: Optional[Mapping[s
             frame = runs.table("metrics.csv").to_dataframe()
 
     Keywords that are fields of a manifest are those of every run, all others are parameters with their values: text, numbers, True or
-    False. ``parameters`` has those whose name is a field or an option too. The rest is as in Batch; Sweep says what a run gets.
+    False, in a list or range, or one. ``parameters`` has those whose name is a field or an option too. The rest is as in Batch; Sweep says what a run gets.
     """
     fields, found = divided(given, parameters or {})
     return Sweep(found, with_script(script, fields), name=name, tool=tool, jobs=jobs, resume=resume, fail_fast=fail_fast,
@@ -77,8 +77,8 @@ def divided(given: Mapping[str, Any], parameters: Mapping[str, Iterable[Any]]) -
     found: Dict[str, Iterable[Any]] = {}
     for name, values in given.items():
         if name not in fields:
-            if not _is_many(values):
-                check_names({name: values}, "sweep()", _OPTIONS)  # it is no field
+            if not _is_many(values) and close_name(name, _OPTIONS):
+                check_names({name: values}, "sweep()", _OPTIONS)  # a field was meant
             found[name] = values
     both = found.keys() & parameters.keys()
     if both:
@@ -116,10 +116,8 @@ def _parameter(name: str) -> str:
 
 
 def _values_of(name: str, values: Any) -> Dict[str, Any]:
-    if not _is_many(values):
-        raise TypeError(f"{name}: the values of a parameter are a list or a range, not {values!r}")
     found: Dict[str, Any] = {}
-    for value in values:
+    for value in values if _is_many(values) else [values]:
         plain = value.item() if hasattr(value, "item") else value  # a number of NumPy
         text = _text(name, plain)
         if not text or _CONTROL.search(text) or len(text.encode()) > _LONGEST_VALUE:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import engine_run
-from .errors import CommandError, NotFound, ScidexError
+from .errors import CommandError, NotFound, OutputNotFound, ScidexError
 from .process import Process, Sink, Stdin
 from .result import Result
 from .tables import Table
@@ -23,6 +23,7 @@ OnOutput = Callable[[str], object]
 
 _KEPT = 1 << 16  # bytes kept of a command's standard error, for the message of an exception
 
+_NO_OUTPUT = re.compile(r'\Arun "[^"]*" has no output |" is no output: it was rejected as ')
 _TRUNCATED = re.compile(rb"(scidex-oci: std(out|err) is truncated: [^\n]*\n)+\Z")
 
 
@@ -219,5 +220,5 @@ class Call:
             message = f"{self.process.argv[0]} was killed by signal {-code}; \"show\" has the result of its run"
         message = message[len("scidex-oci: "):] if message.startswith("scidex-oci: ") else message
         unknown = message.startswith("no run ") or "is the beginning of several ids; type " in message
-        kind = NotFound if unknown else CommandError
+        kind = NotFound if unknown else OutputNotFound if _NO_OUTPUT.search(message) else CommandError
         return kind(message, self.process.argv, code)

@@ -41,7 +41,8 @@ class ResultTest(unittest.TestCase):
         self.assertEqual(r.raw["of_tomorrow"], {"x": 1})
 
     def test_repr_is_one_short_line(self) -> None:
-        self.assertEqual(repr(Result.from_json(RAW)), "<Result a@2: failed (out_of_memory), 9 outputs, 1.5 s>")
+        self.assertEqual(repr(Result.from_json(RAW)), "<Result a@2: failed (out_of_memory), 9 outputs, 1.5 s: more than its 4MiB of memory>")
+        self.assertEqual(repr(Result.from_json({**RAW, "state": "complete", "reason": "exit"})), "<Result a@2: complete (exit), 9 outputs, 1.5 s>")
         self.assertEqual(repr(Result.from_json({**RAW, "reason": "", "state": "running", "outputs_total": 1})),
                          "<Result a@2: running, 1 output, 1.5 s>")
         refused = Result.from_json({"state": "error", "reason": "request", "message": "-:1: unknown field"})
@@ -49,6 +50,37 @@ class ResultTest(unittest.TestCase):
         self.assertEqual(repr(RequestError(refused)), "RequestError(<Result without a run: error (request): unknown field>)")
         long = Result.from_json({"id": "a", "state": "error", "reason": "request", "message": "a\n b " + "x" * 200})
         self.assertEqual(repr(long), f"<Result a: error (request): a b {'x' * 93}...>")
+
+    def test_hints_are_of_python(self) -> None:
+        for message, want in (
+                ("the run may use 1GiB of memory: give it more with --memory SIZE", "the run may use 1GiB of memory: give it more with memory=SIZE"),
+                ("pass the files with --data DIR or --input FILE, or with --allow-host", "pass the files with data=DIR or inputs=[FILE], or with allow_hosts"),
+                ("to read it, add --input 'a b.csv' and open /inputs/a b.csv", 'to read it, add inputs=["a b.csv"] and open /inputs/a b.csv'),
+                ("run it with --script fit.py, or with --project . as /analysis/fit.py", 'run it with script="fit.py", or with project="." as /analysis/fit.py'),
+                ("add --input /a/b.csv:/inputs/b.csv: it", 'add inputs=["/a/b.csv:/inputs/b.csv"]: it'),
+                ("give it more with --work-size SIZE or --work-files N", "give it more with work_size=SIZE or work_files=N"),
+                ("run with --ids self", 'run with ids="self"'),
+                ("--cpus 4 is above the 2 that this host has", "cpus=4 is above the 2 that this host has"),
+                ("no file, so --export has nothing to copy", "no file, so export has nothing to copy"),
+                ("it is not next to the script in --project", "it is not next to the script in project"),
+                ("run it with -- sh -c 'ls | wc'", 'run it with command=["sh", "-c", "ls | wc"]'),
+                ("make room with scidex-oci gc --dry-run", "make room with scidex-oci gc --dry-run")):
+            with self.subTest(message):
+                hint, = Result.from_json({**RAW, "hints": [{"code": "x", "message": message}]}).hints
+                self.assertEqual((hint.code, hint.message), ("x", want))
+        for why, where in (("the script got no arguments", "put them after --, as in --script FILE -- ARG (args: [ARG] in a manifest)"),
+                           ("the script got only the argument a:b, and wants more", "add them at the end")):
+            hint, = Result.from_json({"hints": [{"code": "arguments_missing", "message": f"{why}: {where}"}]}).hints
+            self.assertEqual(hint.message, f"{why}: give what it lacks in args, or at the end of command")
+
+    def test_messages_are_of_python(self) -> None:
+        for given, want in (
+                ({"attempt": 0, "message": '--data "/a b/c:d": does not exist'}, 'data="/a b/c:d": does not exist'),
+                ({"attempt": 0, "message": "--ids self would be root"}, 'ids="self" would be root'),
+                ({"attempt": 1, "reason": "work_full", "message": "its bound is 1MiB (--work-size)"}, "its bound is 1MiB (work_size)"),
+                ({"attempt": 1, "reason": "exit", "message": "error: no option --data x"}, "error: no option --data x")):
+            with self.subTest(given):
+                self.assertEqual(Result.from_json(given).message, want)
 
     def test_truth(self) -> None:
         self.assertEqual([bool(Result.from_json({"state": state})) for state in ("complete", "failed", "error", "running")],

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any, List
 
 import scidex_oci
-from scidex_oci import (AnalysisFailed, CommandError, NotFound, NotInstalled, RequestError, Result, Status, Tool)
+from scidex_oci import (AnalysisFailed, CommandError, NotFound, NotInstalled, OutputNotFound, RequestError, Result, Status, Tool)
 from scidex_oci.running import OPTIONS
 
 from .support import PATIENT, STUBBORN, Case, children, descriptors, only_thread
@@ -61,8 +61,22 @@ class RunTest(Case):
         with self.assertRaisesRegex(AnalysisFailed, "two@1: the analysis exited with 3") as raised:
             self.run_("sh", "-c", "exit 3", id="two", check=True)
         self.assertEqual(raised.exception.result.exit_code, 3)
-        with self.assertRaisesRegex(AnalysisFailed, r"\Athree@1: command \"nosuch\" is not .*\nhint: .*--runtime"):
+        with self.assertRaisesRegex(AnalysisFailed, r"\Athree@1: command \"nosuch\" is not .*\nhint: .*runtime=DIR"):
             self.run_("nosuch", id="three", check=True)
+
+    def test_output_that_is_not_there(self) -> None:
+        r = self.run_("sh", "-c", "for name in a b c d e f; do echo >$name.csv; done; ln -s /etc l")
+        for name, why in (("a.cs", r"it has 'a\.csv'"), ("x", r"it has 'a\.csv', 'b\.csv', 'c\.csv', 'd\.csv', 'e\.csv' and 1 more"),
+                          ("l", "it was rejected: symlink -> /etc")):
+            for read in (r.read, r.table, r.image, r.dataframe):
+                with self.assertRaisesRegex(FileNotFoundError, rf"\A{r.run_id} has no output '{name}'; {why}\Z") as raised:
+                    read(name)
+                self.assertIsInstance(raised.exception, OutputNotFound)
+        for name in ("x", "l"):  # the command says so if the result does not know
+            with self.assertRaisesRegex(OutputNotFound, name):
+                dataclasses.replace(r, listing_truncated=True).read(name)
+        with self.assertRaisesRegex(OutputNotFound, "has no output 'x'; it has none"):
+            self.run_("true").read("x")
 
     def test_refused(self) -> None:
         r = self.run_("true", memory="much")

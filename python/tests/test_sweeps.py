@@ -86,14 +86,21 @@ class SweepsTest(Case):
         self.assertEqual({(result.labels["by"], result.labels["sweep"]) for result in results}, {("me", runs.name)})
         self.assertEqual(scidex_oci.table(results).column("n"), [7, 7])
 
+    def test_one_value(self) -> None:
+        with scidex_oci.sweep(command=["sh", "-c", 'echo "$*" >a.txt', "sh"], seed=5, model="linear", parameters={"memory": True}, tool=self.tool) as runs:
+            result, = runs
+        self.assertEqual(result.read("a.txt"), b"--seed 5 --model linear --memory true\n")
+        self.assertEqual({name: result.labels[name] for name in ("seed", "model", "memory")}, {"seed": "5", "model": "linear", "memory": "true"})
+
     def test_refused(self) -> None:
         values: Dict[str, Any] = {"seed": [1]}
         for error, message, fields in (
                 (TypeError, 'no field "memroy"; did you mean "memory"', {"memroy": "1GiB"}),
                 (TypeError, "a sweep needs a parameter", {"seed": None, "pids": 3}),
-                (TypeError, "values of a parameter are a list or a range, not 3", {"parameters": {"memory": 3}}),
+                (TypeError, 'no field "job"; did you mean "jobs"', {"job": 3}),
                 (TypeError, '"seed" as a keyword and in parameters', {"parameters": {"seed": [1]}}),
                 (TypeError, "is text, a number, True or False, not None", {"seed": [None]}),
+                (TypeError, "is text, a number, True or False, not b'a'", {"seed": b"a"}),
                 (ValueError, "seed: the value 1 is given twice", {"seed": [1, "1"]}),
                 (ValueError, "seed: there is no value", {"seed": []}),
                 (ValueError, "at most 1000000 runs, and this one would have 4000000", {"seed": range(2000), "lr": range(2000)}),

@@ -1,0 +1,39 @@
+"""Hints and refusals as Python says them: scidex-oci names the flags of its command line."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+from .manifest import LISTS, Manifest
+
+_FLAG = re.compile(r"""--([a-z]+(?:-[a-z]+)*)(?: ('(?:[^']|'\\'')*'|"(?:[^"\\]|\\.)*"|(?:[^\s,;:()]|:(?=\S))+))?""")
+_COMMAND = re.compile(r"(?<!\S)-- (\w+ -c (?:'(?:[^']|'\\'')*'|\S+))")
+_PLACE_OR_NUMBER = re.compile(r"[A-Z]+|[0-9]+(\.[0-9]+)?")
+_NO_VALUE = ("allows", "and", "are", "does", "for", "has", "in", "is", "of", "or", "out", "to", "which", "with")  # words that go on with the sentence
+_PLACE_OF_ARGUMENTS = re.compile(": (?:add|put) ")
+_ARGUMENTS = "give what it lacks in args, or at the end of command"
+
+
+def in_keywords(code: str, message: str) -> str:
+    """The message of a hint, or of a refusal, with keywords of run instead of flags: ``memory=SIZE`` for ``--memory SIZE``."""
+    if code == "arguments_missing":
+        return f"{_PLACE_OF_ARGUMENTS.split(message)[0]}: {_ARGUMENTS}"
+    return _FLAG.sub(_keyword, _COMMAND.sub(_list, message))
+
+
+def _list(found: re.Match[str]) -> str:
+    return f"command={json.dumps(shlex.split(found[1]), ensure_ascii=False)}"
+
+
+def _keyword(found: re.Match[str]) -> str:
+    name, value = found[1].replace("-", "_"), found[2]
+    if name + "s" in Manifest.__annotations__:
+        name += "s"
+    if name not in Manifest.__annotations__:
+        return found[0]  # of a command that a person types
+    if value is None or value in _NO_VALUE:
+        return name if value is None else f"{name} {value}"
+    plain = value if _PLACE_OR_NUMBER.fullmatch(value) or value.startswith('"') else json.dumps(" ".join(shlex.split(value)), ensure_ascii=False)
+    return f"{name}=[{plain}]" if name in LISTS else f"{name}={plain}"
