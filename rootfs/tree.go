@@ -86,13 +86,30 @@ func (t Tree) populate(root *os.Root) error {
 			return err
 		}
 	}
-	for _, f := range slices.Concat(t.Files, t.Run) {
-		if err := makeFile(root, f); err != nil {
-			return err
-		}
+	if err := t.makeFiles(root); err != nil {
+		return err
 	}
 	for _, l := range t.Links {
 		if err := makeLink(root, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeFiles makes the parent of a file once for all that follow it there: many are in few directories.
+func (t Tree) makeFiles(root *os.Root) error {
+	parent := "."
+	for _, f := range slices.Concat(t.Files, t.Run) {
+		name, err := inside(f.Path)
+		if dir := filepath.Dir(name); err == nil && dir != parent {
+			_, err = makeParent(root, f.Path)
+			parent = dir
+		}
+		if err == nil {
+			err = writeFile(root, name, f)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -174,6 +191,10 @@ func makeFile(root *os.Root, f File) error {
 	if err != nil {
 		return err
 	}
+	return writeFile(root, name, f)
+}
+
+func writeFile(root *os.Root, name string, f File) error {
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

@@ -127,7 +127,7 @@ func gitEnv() map[string]string {
 	return map[string]string{"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
 }
 
-// threadEnv keeps numeric libraries from starting one thread per core of the host.
+// threadEnv keeps numeric libraries, and what runs tasks side by side, from starting one thread or process per core of the host.
 func threadEnv(cpus float64) map[string]string {
 	threads := strconv.Itoa(max(1, int(math.Ceil(cpus))))
 	return map[string]string{
@@ -135,7 +135,12 @@ func threadEnv(cpus float64) map[string]string {
 		"OPENBLAS_NUM_THREADS": threads,
 		"MKL_NUM_THREADS":      threads,
 		"NUMEXPR_NUM_THREADS":  threads,
-		"PYTHON_CPU_COUNT":     threads,
+		"NUMBA_NUM_THREADS":    threads,
+		"RAYON_NUM_THREADS":    threads,
+		"POLARS_MAX_THREADS":   threads,
+		"PYTHON_CPU_COUNT":     threads, // Python 3.13
+		"LOKY_MAX_CPU_COUNT":   threads, // joblib
+		"MC_CORES":             threads, // parallel of R
 	}
 }
 

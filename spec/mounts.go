@@ -10,7 +10,7 @@ import (
 const maxEntries = 100_000
 
 // withKernelMounts adds the filesystems that programs require. There is no sysfs, cgroupfs or mqueue: they are not
-// needed, and each exposes more of the host. devpts has no gid option: group tty is not mapped. /dev becomes read-only
+// needed, and each exposes more of the host; rootfs has made-up files for what programs read of a cgroupfs. devpts has no gid option: group tty is not mapped. /dev becomes read-only
 // once its devices are made; they stay usable.
 func withKernelMounts(_ Analysis, _ Placement, s *specs.Spec) error {
 	s.Mounts = append(s.Mounts,

@@ -141,7 +141,7 @@ func TestOCIEnv(t *testing.T) {
 	}
 	got := env(testAnalysis(), testPlacement())
 	for name, want := range map[string]string{
-		"TZ": "Europe/Oslo", "MODE": "fast", "API_KEY": "s3cret", "HOME": "/work", "OMP_NUM_THREADS": "2", "PYTHON_CPU_COUNT": "2",
+		"TZ": "Europe/Oslo", "MODE": "fast", "API_KEY": "s3cret", "HOME": "/work", "OMP_NUM_THREADS": "2", "PYTHON_CPU_COUNT": "2", "MC_CORES": "2",
 		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*",
 		"SCIDEX_ANALYSIS_ID": "penguins", "SCIDEX_WORK_DIR": "/work", "SCIDEX_DATA_DIR": "/data", "SOURCE_DATE_EPOCH": "315532800",
 		"PYTHONHASHSEED": "0", "USER": "analysis", "TMPDIR": "/tmp", "MATPLOTLIBRC": "/etc/scidex-matplotlibrc", "MPLCONFIGDIR": "/home/analysis/.config/matplotlib",

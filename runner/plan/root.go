@@ -173,7 +173,7 @@ func (p *Plan) plant(uid uint32) (tree rootfs.Tree, err error) {
 	if err != nil {
 		return tree, err
 	}
-	tree = withRuntime(tree, p.Inputs)
+	tree = rootfs.WithLimits(withRuntime(tree, p.Inputs), int64(p.Analysis.Memory), p.Analysis.CPUs)
 	return tree, first(func() error { return checkInputPoints(tree, p.Inputs) }, func() error { return checkWorkPoint(tree, p.Analysis) })
 }
 

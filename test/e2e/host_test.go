@@ -38,7 +38,12 @@ var madeVisible = []string{
 	"dir /", "dir /analysis", "file /analysis/walk.py", "dir /data", "dir /dev", "dir /docs", "dir /etc",
 	"file /etc/gitconfig", "file /etc/group", "file /etc/hostname", "file /etc/hosts", "file /etc/nsswitch.conf", "file /etc/passwd", "file /etc/resolv.conf", "file /etc/scidex-matplotlibrc",
 	"dir /etc/ssl", "file /etc/timezone",
-	"dir /home", "dir /home/analysis", "dir /inputs", "dir /proc", "dir /run", "dir /sys", "dir /tmp", "dir /usr", "dir /var", "link /var/tmp /tmp", "dir /work",
+	"dir /home", "dir /home/analysis", "dir /inputs", "dir /proc", "dir /run",
+	"dir /sys", "dir /sys/fs", "dir /sys/fs/cgroup", "file /sys/fs/cgroup/cgroup.controllers", "link /sys/fs/cgroup/cpu cpu,cpuacct",
+	"dir /sys/fs/cgroup/cpu,cpuacct", "file /sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "file /sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us",
+	"file /sys/fs/cgroup/cpu.max", "dir /sys/fs/cgroup/memory", "file /sys/fs/cgroup/memory.high", "file /sys/fs/cgroup/memory.max",
+	"file /sys/fs/cgroup/memory/memory.limit_in_bytes", "file /sys/fs/cgroup/memory/memory.soft_limit_in_bytes",
+	"dir /tmp", "dir /usr", "dir /var", "link /var/tmp /tmp", "dir /work",
 }
 
 // hostVisible are the parts of the host's /etc that are shown where it has them. That Debian's own R and

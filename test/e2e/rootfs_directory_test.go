@@ -61,7 +61,7 @@ func TestRootfsDirectories(t *testing.T) {
 			script := `busybox() { /busybox "$@"; }
 for f in /bin/busybox /usr/bin/busybox /system/bin/busybox /busybox; do [ -x $f ] && break; done
 $f id -un; $f id -u; $f cat /etc/os-release 2>/dev/null; echo; $f cat /etc/passwd /etc/group /etc/hosts /etc/hostname
-$f ls -A /inputs /docs /analysis /run /sys /home /home/analysis /tmp /var; $f cat /data/x; $f readlink /var/tmp; $f readlink /etc/localtime; echo $PWD >here; $f test -r /proc/self/stat && echo proc; echo x >/tmp/x; echo x >/home/analysis/x; $f test -w /dev/null && echo null
+$f ls -A /inputs /docs /analysis /run /sys /home /home/analysis /tmp /var; $f cat /etc/gitconfig /sys/fs/cgroup/memory.max /sys/fs/cgroup/cpu/cpu.cfs_quota_us /data/x; $f readlink /var/tmp; $f readlink /etc/localtime; echo $PWD >here; $f test -r /proc/self/stat && echo proc; echo x >/tmp/x; echo x >/home/analysis/x; $f test -w /dev/null && echo null
 $f find / -name IMAGE -o -name '*' -path /proc -prune -o -path /dev -prune | $f grep IMAGE; exit 0`
 			r := h.start(append([]string{"--id", h.newID(), "--rootfs", "./tree " + name, "--data", "given", "--"}, append(c.shell, "-c", script)...)...)
 			r.expect(t, "complete", "exit", 0)
@@ -71,8 +71,8 @@ $f find / -name IMAGE -o -name '*' -path /proc -prune -o -path /dev -prune | $f 
 				"root:x:0:0:root:/root:/usr/sbin/nologin\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n" +
 				"analysis:x:" + uid + ":\nroot:x:0:\nnogroup:x:65534:\n" +
 				"127.0.0.1 localhost scidex\n::1 localhost ip6-localhost ip6-loopback\nscidex\n" +
-				"/analysis:\n\n/docs:\n\n/home:\nanalysis\n\n/home/analysis:\n\n/inputs:\n\n/run:\n\n/sys:\n\n/tmp:\n\n/var:\ntmp\n" +
-				"given/tmp\n/usr/share/zoneinfo/Etc/UTC\nproc\nnull\n"
+				"/analysis:\n\n/docs:\n\n/home:\nanalysis\n\n/home/analysis:\n\n/inputs:\n\n/run:\n\n/sys:\nfs\n\n/tmp:\n\n/var:\ntmp\n" +
+				"[safe]\n\tdirectory = *\n2147483648\n100000\ngiven/tmp\n/usr/share/zoneinfo/Etc/UTC\nproc\nnull\n"
 			if got := h.stdoutOf(r); got != want {
 				t.Errorf("inside:\n%s\nwant:\n%s\n%s", got, want, h.stderrOf(r))
 			}

@@ -23,7 +23,7 @@ func TestEnvironment(t *testing.T) {
 		"TMPDIR": "/tmp", "TZ": "UTC", "LANG": "C.UTF-8",
 		"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "SOURCE_DATE_EPOCH": "315532800", "MATPLOTLIBRC": "/etc/scidex-matplotlibrc",
 		"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "2", "NUMEXPR_NUM_THREADS": "2",
-		"PYTHON_CPU_COUNT": "2",
+		"NUMBA_NUM_THREADS": "2", "RAYON_NUM_THREADS": "2", "POLARS_MAX_THREADS": "2", "PYTHON_CPU_COUNT": "2", "LOKY_MAX_CPU_COUNT": "2", "MC_CORES": "2",
 		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*",
 		"SCIDEX_ANALYSIS_ID": r.ID, "SCIDEX_WORK_DIR": "/work", "SCIDEX_DATA_DIR": "/data",
 	}

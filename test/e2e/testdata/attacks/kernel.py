@@ -31,8 +31,12 @@ def read(path):
         raise OSError(errno.ENODATA, "empty")
 
 
+# What every run has at /sys are files of its own.
+made_up = {"fs", "cgroup", "cgroup.controllers", "cpu", "cpu,cpuacct", "cpu.max", "memory", "memory.high", "memory.max"}
+
+
 def listed(path):
-    if not os.listdir(path):
+    if not set(os.listdir(path)) - made_up:
         raise OSError(errno.ENODATA, "empty")
 
 
@@ -81,7 +85,7 @@ for name, pattern in {
 for path in "/proc/bus", "/proc/driver", "/proc/fs", "/proc/irq", "/proc/tty":
     results["list " + path] = attempt(listed, path)
 for path in (
-    "/sys", "/sys/kernel", "/sys/class/net", "/sys/block", "/sys/devices", "/sys/module", "/sys/firmware", "/sys/fs/cgroup", "/sys/fs/bpf",
+    "/sys", "/sys/kernel", "/sys/class/net", "/sys/block", "/sys/devices", "/sys/module", "/sys/firmware", "/sys/fs", "/sys/fs/cgroup", "/sys/fs/bpf",
     "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security",
 ):
     results["list " + path] = attempt(listed, path)

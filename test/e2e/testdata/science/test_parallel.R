@@ -11,6 +11,10 @@ test("mclapply", {
   stopifnot(length(unique(vapply(squares, `[`, 0, 2))) == 2)
 })
 
+test("there are as many workers as processors", {
+  stopifnot(identical(getOption("mc.cores"), as.integer(Sys.getenv("OMP_NUM_THREADS"))))
+})
+
 test("the random numbers of workers repeat", {
   draw <- function() {
     set.seed(1)
