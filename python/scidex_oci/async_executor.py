@@ -47,11 +47,11 @@ class AsyncExecutor:
         return self._executor.started(call)
 
     def sweep(self, script: Optional[StrPath] = None, /, *, parameters: Optional[Mapping[str, Iterable[Any]]] = None,
-              name: Optional[str] = None, jobs: Optional[int] = None, resume: bool = False, fail_fast: bool = False,
-              max_failures: Optional[int] = None, retries: int = 0, flags: Sequence[str] = (), **given: Any) -> Sweep:
+              name: Optional[str] = None, jobs: Optional[int] = None, resume: bool = False, rerun: Optional[str] = None,
+              fail_fast: bool = False, max_failures: Optional[int] = None, retries: int = 0, flags: Sequence[str] = (), **given: Any) -> Sweep:
         """Starts a sweep, as Executor.sweep, and returns at once: ``async with`` and ``async for`` take its results, ``atable`` all of them."""
-        return self._executor.sweep(script, parameters=parameters, name=name, jobs=jobs, resume=resume, fail_fast=fail_fast,
-                                    max_failures=max_failures, retries=retries, flags=flags, **given)
+        return self._executor.sweep(script, parameters=parameters, name=name, jobs=jobs, resume=resume, rerun=rerun,
+                                    fail_fast=fail_fast, max_failures=max_failures, retries=retries, flags=flags, **given)
 
     async def check_status(self, run_id: str) -> Status:
         """The state of a run, as Executor.check_status."""

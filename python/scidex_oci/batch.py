@@ -43,14 +43,16 @@ class Batch:
     ``async with`` and ``async for`` do the same in an event loop.
 
     Leaving the ``with`` early, by an exception, by Ctrl-C or otherwise, and ``stop`` end the batch: nothing more is started, and what runs is
-    ended with its grace and committed; ``resume`` runs the rest. Ctrl-C while it waits for a result raises Interrupted, with all
+    ended with its grace and committed; ``resume`` runs the rest. ``rerun`` does that too, and runs again, as the next attempt with the request and
+    the script as they are now, the lines whose last attempt is not complete (``"failed"``), those whose request or script has changed since
+    (``"changed"``), or all (``"all"``); earlier attempts are kept. Ctrl-C while it waits for a result raises Interrupted, with all
     ``results`` that were not iterated over yet. Raises CommandError, at the end of the results,
     where the batch itself could not be run to its end, and what the iterable raised.
     """
 
     def __init__(self, manifests: Union[StrPath, Iterable[Mapping[str, Any]]], *, jobs: Optional[int] = None,
-                 resume: bool = False, fail_fast: bool = False, max_failures: Optional[int] = None, retries: int = 0,
-                 flags: Sequence[str] = (), tool: Optional[Tool] = None) -> None:
+                 resume: bool = False, rerun: Optional[str] = None, fail_fast: bool = False, max_failures: Optional[int] = None,
+                 retries: int = 0, flags: Sequence[str] = (), tool: Optional[Tool] = None) -> None:
         self._changed = threading.Condition()
         self._wakes: List[Callable[[], None]] = []  # of event loops that wait for a change
         self._results: Deque[Result] = collections.deque()
@@ -63,6 +65,7 @@ class Batch:
         words: List[str] = ["batch", "--json", "--quiet"]
         words += [f"--jobs={jobs}"] if jobs is not None else []
         words += [f"--max-failures={max_failures}"] if max_failures is not None else []
+        words += [f"--rerun={rerun}"] if rerun is not None else []
         words += [f"--retries={retries}"] if retries else []
         words += [f"--{name}" for name, on in (("resume", resume), ("fail-fast", fail_fast)) if on]
         words += flags

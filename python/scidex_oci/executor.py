@@ -61,13 +61,13 @@ class Executor:
         return self.started(call)
 
     def sweep(self, script: Optional[StrPath] = None, /, *, parameters: Optional[Mapping[str, Iterable[Any]]] = None,
-              name: Optional[str] = None, jobs: Optional[int] = None, resume: bool = False, fail_fast: bool = False,
-              max_failures: Optional[int] = None, retries: int = 0, flags: Sequence[str] = (), **given: Any) -> Sweep:
+              name: Optional[str] = None, jobs: Optional[int] = None, resume: bool = False, rerun: Optional[str] = None,
+              fail_fast: bool = False, max_failures: Optional[int] = None, retries: int = 0, flags: Sequence[str] = (), **given: Any) -> Sweep:
         """Runs a script with all combinations of the values of its parameters, as ``scidex_oci.sweep``, with the defaults of this Executor.
 
         Its runs do not go on without Python, but the same sweep with the same ``name`` and ``resume=True`` does the rest.
         """
-        return sweep(script, parameters=parameters, name=name, jobs=jobs, resume=resume, fail_fast=fail_fast,
+        return sweep(script, parameters=parameters, name=name, jobs=jobs, resume=resume, rerun=rerun, fail_fast=fail_fast,
                      max_failures=max_failures, retries=retries, flags=flags, tool=self.tool, **{**self.defaults, **given})
 
     def begin(self, spec: Mapping[str, Any]) -> Call:

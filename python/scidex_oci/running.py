@@ -30,7 +30,8 @@ def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, file
     ``fields`` are those of a manifest: ``run("fit.py", data="measurements", memory="1GiB")``; ``script`` may also be the
     positional argument, and ``code`` is Python in place of a script. ``files`` are there in the analysis' working directory: bytes or
     text by name, or a DataFrame, as CSV or, where the name ends in ``.parquet``, as Parquet. With ``check``, a result that is not
-    complete is raised: AnalysisFailed, AnalysisCanceled, AnalysisError, RequestError. ``again`` repeats the recorded request of a run and takes no fields; ``overwrite`` lets
+    complete is raised: AnalysisFailed, AnalysisCanceled, AnalysisError, RequestError. ``again`` repeats the recorded request of a run, with its recorded
+    script, and takes no fields: for a script as it is now pass ``flags=["--script=fit.py"]`` with it. ``overwrite`` lets
     ``export`` write into a directory that is not empty; ``flags`` are further flags of ``scidex-oci run``. ``on_output`` is
     called with pieces of what the analysis writes, standard output and standard error as they come, in another thread; where
     it raises, the run is stopped and the exception is raised.

@@ -26,7 +26,7 @@ _PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")  # of a flag and a label
 _NOT_OF_ID = re.compile(r"[^A-Za-z0-9._-]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _LONGEST_ID, _LONGEST_VALUE = 128, 256  # bytes
-_OPTIONS = ("jobs", "resume", "fail_fast", "max_failures", "retries", "flags")
+_OPTIONS = ("jobs", "resume", "rerun", "fail_fast", "max_failures", "retries", "flags")
 
 Texts = Dict[str, Dict[str, Any]]  # what was given, by the name of a parameter and its text
 
@@ -36,7 +36,7 @@ class Sweep(Batch):
 
     The run of a combination gets ``--NAME VALUE`` as arguments after those of ``args``, and labels: its values by name, and the sweep's
     ``name`` as ``sweep``. Its id is made of the name and the values, as ``scidex-oci batch --sweep`` makes it, so that the same sweep with the
-    same ``name`` and ``resume=True`` runs what is left of it, and finds the results of the rest.
+    same ``name`` and ``resume=True`` runs what is left of it, and finds the results of the rest; ``rerun`` is as in Batch.
     """
 
     def __init__(self, parameters: Mapping[str, Iterable[Any]], fields: Mapping[str, Any], *, name: Optional[str] = None,
@@ -56,8 +56,8 @@ class Sweep(Batch):
 
 
 def sweep(script: Optional[StrPath] = None, /, *, parameters: Optional[Mapping[str, Iterable[Any]]] = None, name: Optional[str] = None,
-          jobs: Optional[int] = None, resume: bool = False, fail_fast: bool = False, max_failures: Optional[int] = None,
-          retries: int = 0, flags: Sequence[str] = (), tool: Optional[Tool] = None, **given: Any) -> Sweep:
+          jobs: Optional[int] = None, resume: bool = False, rerun: Optional[str] = None, fail_fast: bool = False,
+          max_failures: Optional[int] = None, retries: int = 0, flags: Sequence[str] = (), tool: Optional[Tool] = None, **given: Any) -> Sweep:
     """Runs a script with all combinations of values, and returns the Batch of their results.
 
         with sweep("fit.py", seed=range(200), lr=[0.1, 0.01], memory="1GiB", jobs=4) as runs:
@@ -67,7 +67,7 @@ def sweep(script: Optional[StrPath] = None, /, *, parameters: Optional[Mapping[s
     False, in a list or range, or one. ``parameters`` has those whose name is a field or an option too. The rest is as in Batch; Sweep says what a run gets.
     """
     fields, found = divided(given, parameters or {})
-    return Sweep(found, with_script(script, fields), name=name, tool=tool, jobs=jobs, resume=resume, fail_fast=fail_fast,
+    return Sweep(found, with_script(script, fields), name=name, tool=tool, jobs=jobs, resume=resume, rerun=rerun, fail_fast=fail_fast,
                  max_failures=max_failures, retries=retries, flags=flags)
 
 

@@ -28,6 +28,19 @@ class BatchTest(Case):
         with self.batch(lines, resume=True) as batch:
             self.assertEqual(sorted(r.run_id for r in batch), [f"b{i}@1" for i in range(6)])
 
+    def test_rerun(self) -> None:
+        def ran(word: str, **options: Any) -> Dict[str, str]:
+            lines = [{"id": f"r{i}", "command": ["sh", "-c", f"exit {i % 2}"], "env": {"W": word if i else ""}} for i in range(3)]
+            with self.batch(lines, **options) as batch:
+                return {r.id: f"{r.state}@{r.attempt}" for r in batch}
+
+        self.assertEqual(ran("a"), {"r0": "complete@1", "r1": "failed@1", "r2": "complete@1"})
+        self.assertEqual(ran("b", rerun="failed"), {"r0": "complete@1", "r1": "failed@2", "r2": "complete@1"})
+        self.assertEqual(ran("b", rerun="changed"), {"r0": "complete@1", "r1": "failed@2", "r2": "complete@2"})
+        self.assertEqual(ran("b", rerun="all"), {"r0": "complete@2", "r1": "failed@3", "r2": "complete@3"})
+        with self.assertRaisesRegex(CommandError, "--rerun.*failed, changed, all"):
+            ran("b", rerun="new")
+
     def test_lines_that_are_refused(self) -> None:
         lines: List[Any] = [{"command": ["true"]}, {"command": ["true"], "memory": "much"}]
         with self.batch(lines) as batch:

@@ -53,6 +53,8 @@ class SweepsTest(Case):
             results = list(runs)
         self.assertEqual((len(results), before - {result.run_id for result in results}), (6, {r for r in before if "@1" not in r}))
         self.assertEqual({result.attempt for result in results}, {1})
+        with self.executor.sweep("fit.py", seed=range(2), lr=[0.5], name="s1", args=["first"], rerun="all") as runs:
+            self.assertEqual([result.attempt for result in runs], [2, 2])
 
     def test_ids_are_those_of_the_command(self) -> None:
         values = ["a", "<b> & 'c'", "\u2028ü", "x" * 250, "0.5"]

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
@@ -24,14 +25,14 @@ import (
 )
 
 // nextAttempt returns the key of the next execution of an id; an empty id gets a new one.
-func nextAttempt(ctx context.Context, host *phase.Host, id string, again bool) (catalog.Key, error) {
+func nextAttempt(ctx context.Context, host *phase.Host, id string, req request.Request) (catalog.Key, error) {
 	if id == "" {
 		id, err := newID()
 		return catalog.Key{ID: id, Attempt: 1}, err
 	}
 	last, err := host.Catalog.Get(ctx, catalog.Key{ID: id})
 	switch {
-	case errors.Is(err, catalog.ErrNotFound) && again:
+	case errors.Is(err, catalog.ErrNotFound) && req.Again:
 		return catalog.Key{}, fmt.Errorf("--again %s: the catalog has no run of that id", id)
 	case errors.Is(err, catalog.ErrNotFound):
 		return catalog.Key{ID: id, Attempt: 1}, nil
@@ -43,7 +44,7 @@ func nextAttempt(ctx context.Context, host *phase.Host, id string, again bool) (
 		return catalog.Key{}, fmt.Errorf("id %s is in use: attempt %d waits in the queue; choose another id, or cancel it with \"scidex-oci queue cancel %s\"", id, last.Attempt, id)
 	case !last.State.Final():
 		return catalog.Key{}, fmt.Errorf("id %s is in use: attempt %d is %s; stop it, or run gc if it was killed", id, last.Attempt, last.State)
-	case !again && (last.State == catalog.Complete || last.State == catalog.Failed):
+	case !req.Again && !req.Rerun && (last.State == catalog.Complete || last.State == catalog.Failed):
 		return catalog.Key{}, &request.UsedError{ID: id, State: last.State}
 	default:
 		return catalog.Key{ID: id, Attempt: last.Attempt + 1}, nil
@@ -57,27 +58,46 @@ func newID() (string, error) {
 }
 
 // scriptSource returns the script's file. A repeated run uses its kept script, unless another one is named; a project shows
-// its own.
-func scriptSource(ctx context.Context, host *phase.Host, a spec.Analysis, model catalog.Key) (string, error) {
-	if model.ID == "" || a.Script == "" || a.Project != "" {
-		return a.Script, nil
+// its own. A warning says that the named file has changed since.
+func scriptSource(ctx context.Context, host *phase.Host, a spec.Analysis, req request.Request, key catalog.Key) (path string, warnings []string, err error) {
+	model := req.Model(key)
+	if model.ID == "" || a.Script == "" || a.Project != "" || req.AnyScript {
+		return a.Script, nil, nil
 	}
 	last, err := host.Catalog.Get(ctx, model)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	res, err := result.New(last)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	var before spec.Analysis
 	if err := json.Unmarshal(last.Request, &before); err != nil {
-		return "", fmt.Errorf("read the recorded request: %w", err)
+		return "", nil, fmt.Errorf("read the recorded request: %w", err)
 	}
 	if res.Script == nil || res.Script.SHA256 == "" || before.Script != a.Script {
-		return a.Script, nil
+		return a.Script, nil, nil
 	}
-	return Fetch(ctx, host, res.Script.SHA256)
+	if same, err := sameScript(last, a.Script); req.Again && !same && err == nil {
+		warnings = []string{fmt.Sprintf("the script was run as it is recorded with attempt %d, and %s has changed since; \"%s\" runs it as it is now",
+			model.Attempt, a.Script, againNow(a))}
+	}
+	path, err = Fetch(ctx, host, res.Script.SHA256)
+	return path, warnings, err
+}
+
+// againNow is the command that runs a further attempt of a script's file as it is now.
+func againNow(a spec.Analysis) string {
+	words := []string{"--again", a.ID, "--script", a.Script}
+	if len(a.Args) > 0 {
+		words = append(append(words, "--"), a.Args...)
+	}
+	line := "scidex-oci run"
+	for _, word := range words {
+		line += " " + format.ShellQuote(word)
+	}
+	return line
 }
 
 // fetchInput is Fetch of a blob input.

@@ -89,21 +89,22 @@ func New(ctx context.Context, host *phase.Host, req request.Request, launched *s
 	if err != nil {
 		return nil, err
 	}
-	key, err := nextAttempt(ctx, host, analysis.ID, req.Again)
+	key, err := nextAttempt(ctx, host, analysis.ID, req)
 	if err != nil {
 		return nil, err
 	}
-	source, err := scriptSource(ctx, host, analysis, req.Model(key))
+	script, warnings, err := scriptSource(ctx, host, analysis, req, key)
 	if err != nil {
 		return nil, err
 	}
 	resolving, release := request.UntilStop(ctx, req.Stop, scan.TellAfter) // an image may have to be unpacked
-	p, err := resolve(resolving, host, analysis, key, source, launched.Account())
+	p, err := resolve(resolving, host, analysis, key, script, launched.Account())
 	if stopped := release(); err != nil {
 		return nil, cmp.Or(stopped, err)
 	} else if stopped != nil {
 		return nil, p.OrClose(stopped)
 	}
+	p.Warnings = append(p.Warnings, warnings...)
 	p.Audit, p.floor = !req.NoAudit, host.MinFree
 	if req.Command != nil {
 		p.Command = req.Command

@@ -34,7 +34,7 @@ func NewQueued(ctx context.Context, host *phase.Host, a spec.Analysis) (catalog.
 	if err := first(a.WithDefaults().Validate, func() error { return checkThere(ctx, host, a) }); err != nil {
 		return catalog.Run{}, &request.Error{Err: err}
 	}
-	key, err := nextAttempt(ctx, host, a.ID, false)
+	key, err := nextAttempt(ctx, host, a.ID, request.Request{})
 	if err != nil {
 		return catalog.Run{}, &request.Error{Err: err}
 	}

@@ -14,7 +14,7 @@ type UsedError struct {
 }
 
 func (e *UsedError) Error() string {
-	return fmt.Sprintf("id %s was used before and is %s; choose another id, or repeat it with --again %s", e.ID, e.State, e.ID)
+	return fmt.Sprintf("id %s was used before and is %s; choose another id, or repeat it with \"scidex-oci run --again %s\"", e.ID, e.State, e.ID)
 }
 
 // HostError is a refusal caused by the host or the account, not by the request: `scidex-oci doctor` tells more.

@@ -34,8 +34,12 @@ type Request struct {
 	Analysis spec.Analysis
 	// Again runs a further attempt of an id that may be complete or failed; Analysis.ID names it.
 	Again bool
+	// Rerun runs a further attempt too, but of what the request names now: nothing of the last attempt is used.
+	Rerun bool
 	// AnyRoot lets a further attempt run on its image's current root; else it must be the last one's.
 	AnyRoot bool
+	// AnyScript runs a further attempt of the script's file as it is now; else it is what the last one has kept of that file.
+	AnyScript bool
 	// Replay names the run whose script and root filesystem this one uses; then Analysis.ID differs.
 	Replay catalog.Key
 	// Reuse returns the result of a complete run of the same action, if any. DigestInputs must be full.

@@ -279,6 +279,72 @@ func TestBatchDrains(t *testing.T) {
 	}
 }
 
+// A script that was mended is run as the next attempt: --rerun says for which lines, and keeps their earlier attempts. Each refusal
+// names it.
+func TestBatchRerun(t *testing.T) {
+	h := newHarness(t)
+	bug, done := h.id("bug"), h.id("done")
+	line := func(id, word string) manifest { return manifest{"id": id, "script": "fit.sh", "args": []string{word}} }
+	file := h.lines(line(bug, "bug"), line(done, "done"))
+	h.write("fit.sh", "echo old >out; [ $1 = done ]\n", 0o644)
+	h.batch(1, file)
+	h.write("fit.sh", "echo new >out\n", 0o644)
+	for _, refused := range [][]string{{file}, {"--resume", file}} {
+		if _, out := h.batch(125, refused...); strings.Count(out.stdout, "--rerun") != 2 || !strings.Contains(out.stdout, "as it is now with --rerun") {
+			t.Errorf("batch %q: %s", refused, out.stdout)
+		}
+	}
+	made := func(got map[string]result, id, want string) {
+		t.Helper()
+		if text := h.blob(got[id].output("out").SHA256); text != want+"\n" {
+			t.Errorf("%s has %q, want %q", id, text, want)
+		}
+	}
+	got, out := h.batch(0, "--rerun", "failed", file)
+	h.expectStates(got, map[string]string{bug: "complete@2", done: "complete@1"})
+	made(got, bug, "new")
+	made(got, done, "old")
+	if !strings.Contains(out.stderr, "one result is of an earlier request or script: --rerun changed") {
+		t.Errorf("%s", out.stderr)
+	}
+	got, _ = h.batch(0, "--rerun", "changed", file)
+	h.expectStates(got, map[string]string{bug: "complete@2", done: "complete@2"})
+	made(got, done, "new")
+	h.lines(line(bug, "bug"), line(done, "done"), line(h.id("new"), "new"))
+	got, _ = h.batch(0, "--resume", "--rerun", "all", file)
+	h.expectStates(got, map[string]string{bug: "complete@3", done: "complete@3", h.id("new"): "complete@1"})
+	first := h.show(bug + "@1")
+	first.expect(t, "failed", "exit", 1)
+	made(map[string]result{bug: first}, bug, "old")
+}
+
+// --rerun runs the lines of a sweep again too. What has another attempt below --export is refused before it runs.
+func TestBatchRerunsASweep(t *testing.T) {
+	h := newHarness(t)
+	h.write("fit.sh", "[ $2 = 0 ]\n", 0o644)
+	sweep := func(code int, args ...string) map[string]result {
+		t.Helper()
+		got, _ := h.batch(code, append(args, "--label", "sweep="+h.id("s"), "--sweep", "seed=0..1", "--export", "out", "--script", "fit.sh")...)
+		return got
+	}
+	states := func(got map[string]result) (all [2]string) {
+		for _, r := range got {
+			all[r.Line-1] = fmt.Sprintf("%s@%d", r.State, r.Attempt)
+		}
+		return all
+	}
+	if got := states(sweep(1)); got != [2]string{"complete@1", "failed@1"} {
+		t.Fatalf("%v", got)
+	}
+	h.write("fit.sh", "true\n", 0o644)
+	if got := states(sweep(125, "--rerun", "failed")); got != [2]string{"complete@1", "error@0"} {
+		t.Errorf("over what is exported: %v", got)
+	}
+	if got := states(sweep(0, "--rerun", "failed", "--overwrite")); got != [2]string{"complete@1", "complete@2"} {
+		t.Errorf("%v", got)
+	}
+}
+
 // drainAgain resumes a batch of which one line was not started, and ends its others one by one.
 func (h *harness) drainAgain(file, never string) {
 	h.t.Helper()

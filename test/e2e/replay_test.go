@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -114,6 +115,27 @@ func TestAgainWithAnotherScript(t *testing.T) {
 	}
 	if got := made("--again", id, "--script", "two.sh"); got != "two\n" {
 		t.Errorf("again with another script: %q", got)
+	}
+}
+
+// --again runs the script that was recorded. Where the file has changed since, it says so with the command that runs the file.
+func TestAgainAfterAChange(t *testing.T) {
+	h := newHarness(t)
+	id, script := h.newID(), h.write("fit.sh", "echo old >out\n", 0o644)
+	h.start("--id", id, "--script", script, "a b").expect(t, "complete", "exit", 0)
+	if same := h.start("--again", id); len(same.Warnings) > 0 {
+		t.Errorf("of the same script: %q", same.Warnings)
+	}
+	h.write("fit.sh", "echo \"$1\" >out\n", 0o644)
+	again := h.start("--again", id)
+	way := fmt.Sprintf("scidex-oci run --again %s --script %s -- 'a b'", id, script)
+	if got := h.blob(again.output("out").SHA256); got != "old\n" || len(again.Warnings) != 1 ||
+		!strings.Contains(again.Warnings[0], "recorded with attempt 2, and "+script+" has changed since") || !strings.Contains(again.Warnings[0], way) {
+		t.Errorf("%q, %q", got, again.Warnings)
+	}
+	now := h.start("--again", id, "--script", script, "--", "a b")
+	if got := h.blob(now.output("out").SHA256); got != "a b\n" || len(now.Warnings) > 0 {
+		t.Errorf("%q, %q", got, now.Warnings)
 	}
 }
 

@@ -127,7 +127,8 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		s.request.Hook.Output = after
 	}
 	asked := request.Request{
-		Analysis: s.request.Analysis, Again: s.request.Again, Reuse: s.request.Reuse, AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit,
+		Analysis: s.request.Analysis, Again: s.request.Again, Reuse: s.request.Reuse, AnyRoot: s.request.AnyRoot, AnyScript: s.request.AnyScript,
+		Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit,
 		Stdin: s.stdin(), Stdout: stdout, Stderr: stderr, Caller: s.parser.Caller(),
 		Hook: s.request.Hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Standby: s.standby,
 	}

@@ -40,7 +40,7 @@ func New(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "batch",
 		Usage:     "run many analyses, a line of JSON each",
-		UsageText: "scidex-oci batch [flags of run] [--jobs N] [--resume] FILE|-\nscidex-oci batch --sweep NAME=VALUES... [flags of run] -- COMMAND [ARG...]",
+		UsageText: "scidex-oci batch [flags of run] [--jobs N] [--resume | --rerun WHICH] FILE|-\nscidex-oci batch --sweep NAME=VALUES... [flags of run] -- COMMAND [ARG...]",
 		ArgsUsage: "FILE, or - for standard input",
 		Description: `Each line of FILE is one JSON object: a manifest like that of run --file. The flags of this command are its
 defaults. Blank lines are skipped; relative paths are relative to the file. A file is checked whole before the
@@ -61,15 +61,21 @@ result is printed and counts for the exit code. A run that ended in an error, wa
 next attempt; of one whose post-process command has failed that command alone is called again. A line whose request is
 not the recorded one is refused, with what has changed, unless that is its labels.
 
+--rerun does the same, and runs lines again that have ended: as the next attempt, with the request and the script as they are
+now. Earlier attempts are kept. failed are those whose last attempt is not complete, changed those whose request or script is not
+that of their last attempt, and all are all. Of the others none is refused because it has changed. What data, inputs, projects and
+images contain is not compared: after a change of these give all.
+
 --sweep makes the lines in place of FILE: one for each combination of the values, which change the faster the later they
 are given. NAME=VALUES is a list, lr=0.1,0.01, or a range of integers, seed=0..199 or n=0..100..10. Each line has its values
 as arguments behind those of the command or script, --seed 0 --lr 0.1, and as labels, and the name of the sweep as the
 label "sweep": that of --label sweep=NAME, else one is made. Its id is made of these. So a sweep with a name goes on with
---resume, also with more values, and scidex-oci table --label sweep=NAME joins its outputs. It has at most 1000000 lines.
+--resume or --rerun, also with more values, and scidex-oci table --label sweep=NAME joins its outputs. It has at most 1000000 lines.
 
 --export DIR writes the outputs of each run to DIR/ID and scidex-result.json after them, when it is committed, whatever the
 state; a line with an "export" of its own has them there alone. A run that DIR/ID has whole is not written again, and with
---resume what is complete and not there is written. A failed export is an error of the line; the catalog keeps its run as
+--resume what is complete and not there is written. A line that would run again, and has another attempt there, is refused
+without --overwrite. A failed export is an error of the line; the catalog keeps its run as
 it ended.
 
 ` + batchExitCodes,

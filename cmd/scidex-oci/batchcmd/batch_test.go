@@ -24,6 +24,8 @@ func TestBatchOptions(t *testing.T) {
 	}{
 		{given: nil},
 		{given: map[string]string{"jobs": "3", "retries": "0", "resume": "true"}, want: batchOptions{jobs: 3, resume: true}},
+		{given: map[string]string{"rerun": "changed"}, want: batchOptions{rerun: "changed", resume: true}},
+		{given: map[string]string{"rerun": "new"}, words: "give one of failed, changed, all"},
 		{given: map[string]string{"fail-fast": "true"}, want: batchOptions{maxFailures: 1}},
 		{given: map[string]string{"max-failures": "4"}, want: batchOptions{maxFailures: 4}},
 		{given: map[string]string{"max-failures": "0"}, words: "at least 1"},
@@ -59,22 +61,38 @@ func TestLeft(t *testing.T) {
 	for _, test := range []struct {
 		s     batch.Summary
 		total int
+		rerun batch.Rerun
 		want  string
 	}{
-		{batch.Summary{Complete: 2}, 2, ""},
-		{batch.Summary{Complete: 2, Signal: signal}, 2, "; ended by SIGINT"},
-		{batch.Summary{Complete: 2, Signal: signal}, 3, "; ended by SIGINT: one line was not started, which --resume takes up"},
-		{batch.Summary{Failed: 2, Full: true}, 9, "; enough have failed: 7 lines were not started, which --resume takes up"},
-		{batch.Summary{Failed: 2, Full: true}, -1, "; enough have failed: what is still to come on standard input was not started"},
+		{batch.Summary{Complete: 2}, 2, "", ""},
+		{batch.Summary{Complete: 2, Signal: signal}, 2, "", "; ended by SIGINT"},
+		{batch.Summary{Complete: 2, Signal: signal}, 3, "", "; ended by SIGINT: one line was not started, which --resume takes up"},
+		{batch.Summary{Failed: 2, Full: true}, 9, "", "; enough have failed: 7 lines were not started, which --resume takes up"},
+		{batch.Summary{Failed: 2, Full: true}, -1, "", "; enough have failed: what is still to come on standard input was not started"},
+		{batch.Summary{Complete: 2, Signal: signal}, 3, batch.RerunFailed, "; ended by SIGINT: one line was not started, which --rerun failed takes up"},
+		{batch.Summary{Complete: 2, Signal: signal}, 3, batch.RerunAll, "; ended by SIGINT: one line was not started"},
 	} {
-		if got := notStarted(test.s, test.total); got != test.want {
+		o := batchOptions{rerun: string(test.rerun)}
+		if got := notStarted(test.s, test.total, o.leftBy()); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}
 }
 
+func TestChangedSince(t *testing.T) {
+	for want, s := range map[string]batch.Summary{
+		"": {Passed: 2},
+		"; one result is of an earlier request or script: --rerun changed runs it as it is now":     {Passed: 2, Changed: 1},
+		"; 3 results are of earlier requests or scripts: --rerun changed runs them as they are now": {Passed: 3, Changed: 3},
+	} {
+		if got := changedSince(s); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestUsedBefore(t *testing.T) {
-	const way = " used before: add --resume to skip what is done"
+	const way = " used before: add --resume to skip what is done, or --rerun failed, changed or all to run again as it is now"
 	for want, s := range map[string]batch.Summary{
 		"":                        {Complete: 2, Errors: 1},
 		"; one id was" + way:      {Errors: 1, Used: 1},

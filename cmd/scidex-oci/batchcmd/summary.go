@@ -25,12 +25,23 @@ func (b *session) summary(s batch.Summary, total int) string {
 	if ran := s.Complete + s.Failed - s.Passed; ran > 0 && took > 0 {
 		text += fmt.Sprintf("; %s by %s, %s", format.Duration(took.Milliseconds()), screen.Count(b.options.jobs, "job"), screen.Rate(float64(ran)/took.Seconds()))
 	}
-	return text + usedBefore(s) + notStarted(s, total)
+	return text + changedSince(s) + usedBefore(s) + notStarted(s, total, b.options.leftBy())
+}
+
+// changedSince says how many results are of another request or script than the lines have now, and the way out.
+func changedSince(s batch.Summary) string {
+	switch s.Changed {
+	case 0:
+		return ""
+	case 1:
+		return "; one result is of an earlier request or script: --rerun changed runs it as it is now"
+	}
+	return fmt.Sprintf("; %d results are of earlier requests or scripts: --rerun changed runs them as they are now", s.Changed)
 }
 
 // usedBefore says how many ids were used before, and the way out.
 func usedBefore(s batch.Summary) string {
-	const way = "used before: add --resume to skip what is done"
+	const way = "used before: add --resume to skip what is done, or --rerun failed, changed or all to run again as it is now"
 	switch {
 	case s.Used == 0:
 		return ""
@@ -42,8 +53,8 @@ func usedBefore(s batch.Summary) string {
 	return fmt.Sprintf("; %d ids were %s", s.Used, way)
 }
 
-// notStarted says what was not started, and why.
-func notStarted(s batch.Summary, total int) string {
+// notStarted says what was not started, and why. way goes on with it.
+func notStarted(s batch.Summary, total int, way string) string {
 	var why string
 	switch {
 	case s.Signal != nil:
@@ -63,7 +74,7 @@ func notStarted(s batch.Summary, total int) string {
 		if n == 1 {
 			be = "was"
 		}
-		return fmt.Sprintf("; %s: %s %s not started, which --resume takes up", why, screen.Count(n, "line"), be)
+		return fmt.Sprintf("; %s: %s %s not started%s", why, screen.Count(n, "line"), be, way)
 	}
 	return "; " + why
 }

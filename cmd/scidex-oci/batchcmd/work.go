@@ -18,7 +18,10 @@ func (b *session) work() batch.Work {
 	runs := b.runs()
 	w := batch.Work(batch.Retrying{Work: runs, Retries: b.options.retries, Pause: batch.Doubling, Tell: b.printRetry})
 	if b.options.resume {
-		w = batch.Resuming{Work: w, Past: batch.PastRuns{Runs: runs, Catalog: b.stores.Catalog}}
+		w = batch.Resuming{
+			Work: w, Past: batch.PastRuns{Runs: runs, Catalog: b.stores.Catalog}, Rerun: batch.Rerun(b.options.rerun),
+			Check: func(line batch.Line) error { return b.lines.At(line.Number, b.checkExport(line)) },
+		}
 	}
 	if b.below != nil {
 		w = batch.Exporting{Work: w, Export: b.export}

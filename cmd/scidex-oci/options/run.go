@@ -20,7 +20,7 @@ func (o *Run) Flags(g *Global) []*Flag {
 	return inGroups(append(all,
 		Given(&o.On, "post-process-on", "call the --post-process command after `complete|always`: runs that are complete (default), or all"),
 		Given(&o.File, "file", "read the request from the manifest `FILE` (YAML or JSON, - for standard input); flags override it", "f"),
-		String(&o.Again, "again", "run the recorded request of `ID` (not a prefix of it) once more, as its next attempt; flags override it"),
+		String(&o.Again, "again", "run the recorded request of `ID` (not a prefix of it) once more, as its next attempt, with the script as it is recorded; flags override it, and --script FILE is the file as it is now"),
 		o.AuditFlag(),
 		g.MinFreeFlag(), g.InjectFlag(),
 		Bool(&o.Overwrite, "overwrite", "let --export write into a directory that is not empty"),

@@ -25,7 +25,8 @@ type Request struct {
 	Analysis                      spec.Analysis
 	Again, Overwrite, JSON, Quiet bool
 	Detach                        bool
-	NoAudit, AnyRoot, Reuse       bool
+	NoAudit, AnyRoot, AnyScript   bool
+	Reuse                         bool
 	Hook                          *request.Hook // nil: none
 }
 
@@ -60,8 +61,8 @@ func (k Parser) Options() (o Request, err error) {
 	o = Request{
 		Again: k.run.Again != "", Overwrite: k.run.Overwrite, JSON: k.run.JSON, Quiet: k.run.Quiet, Detach: k.run.Detach,
 		NoAudit: k.run.NoAudit, Reuse: k.run.Reuse,
-		// An image named here means its current content.
-		AnyRoot: k.run.HasRootfs(),
+		// An image or a script named here means its current content.
+		AnyRoot: k.run.HasRootfs(), AnyScript: k.run.HasScript(),
 	}
 	o.Hook, err = ReadHook(k.run.Hook, k.env)
 	return o, err

@@ -30,7 +30,7 @@ func OpenSweep(k Parser, s sweep.Sweep, resume bool) (*Lines, error) {
 	case given:
 		err = sweep.CheckName(name)
 	case resume:
-		err = fmt.Errorf("--resume needs the name of the sweep that it goes on with; give --label %s=NAME", sweep.Label)
+		err = fmt.Errorf("--resume and --rerun need the name of the sweep that they go on with; give --label %s=NAME", sweep.Label)
 	default:
 		name, err = NewID()
 	}

@@ -22,6 +22,7 @@ type Line struct {
 	Number   int // from 1
 	Analysis spec.Analysis
 	Err      error // why it cannot be run
+	Rerun    bool  // it is run as it is now, also if its id is complete or failed
 	// Admit, where not nil, is called by the Work when all is ready for the analysis' first instruction. It returns when
 	// that may start.
 	Admit func(context.Context) error
@@ -45,6 +46,8 @@ type Outcome struct {
 	Err error
 	// Passed says that the result is from an earlier batch; nothing was run.
 	Passed bool
+	// Changed says of a line that passed that its request or script is not that of the result any more.
+	Changed bool
 }
 
 // bad reports whether an outcome counts against MaxFailures: a new one that is not complete.
@@ -90,6 +93,7 @@ type Batch struct {
 type Summary struct {
 	Complete, Failed, Canceled, Errors int // lines by their end; lost runs are errors
 	Passed                             int // of these, those of an earlier batch
+	Changed                            int // of these, those whose request or script is another one now
 	Used                               int // of the errors, those whose id was used before
 	Last                               int // number of the last line that was started; all before it were
 	// Signal is the first one that stopped the batch.
@@ -107,6 +111,9 @@ func (s Summary) Done() int { return s.Complete + s.Failed + s.Canceled + s.Erro
 func (s *Summary) Add(o Outcome) {
 	if o.Passed {
 		s.Passed++
+	}
+	if o.Changed {
+		s.Changed++
 	}
 	if o.used() {
 		s.Used++

@@ -516,6 +516,68 @@ func TestResuming(t *testing.T) {
 	}
 }
 
+func TestRerun(t *testing.T) {
+	const ran, anew, passed, changed, hook, refused = "ran", "anew", "passed", "passed, changed", "hook", "refused"
+	states := map[string]result.Result{
+		"complete": {State: catalog.Complete}, "failed": {State: catalog.Failed}, "canceled": {State: catalog.Canceled},
+		"running": {State: catalog.Running}, "hook": {State: catalog.Error, Reason: result.ReasonPostProcess},
+	}
+	for name, want := range map[string]map[Rerun]string{ // by the state of the last attempt, and whether the line has changed
+		"complete":          {RerunNone: passed, RerunFailed: passed, RerunChanged: passed, RerunAll: anew},
+		"complete, changed": {RerunNone: refused, RerunFailed: changed, RerunChanged: anew, RerunAll: anew},
+		"failed":            {RerunNone: passed, RerunFailed: anew, RerunChanged: passed, RerunAll: anew},
+		"failed, changed":   {RerunNone: refused, RerunFailed: anew, RerunChanged: anew, RerunAll: anew},
+		"canceled":          {RerunNone: ran, RerunFailed: anew, RerunChanged: ran, RerunAll: anew},
+		"canceled, changed": {RerunNone: refused, RerunFailed: anew, RerunChanged: anew, RerunAll: anew},
+		"running":           {RerunNone: ran, RerunFailed: ran, RerunChanged: ran, RerunAll: anew},
+		"hook":              {RerunNone: hook, RerunFailed: anew, RerunChanged: hook, RerunAll: anew},
+		"none":              {RerunNone: ran, RerunFailed: ran, RerunChanged: ran, RerunAll: ran},
+	} {
+		state, _, isChanged := strings.Cut(name, ", ")
+		past := pastOf{last: states[state], hook: true}
+		if isChanged {
+			past.changes = []string{"pids was 1 and is 2"}
+		}
+		if state == "none" {
+			past.err = catalog.ErrNotFound
+		}
+		for rerun, want := range want {
+			got := ""
+			r := Resuming{Past: past, Rerun: rerun, Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome {
+				got = ran
+				if line.Rerun {
+					got = anew
+				}
+				return ended(catalog.Complete)
+			})}
+			switch o := r.Do(t.Context(), Line{Analysis: spec.Analysis{ID: "a"}}, nil); {
+			case o.Changed:
+				got = changed
+			case o.Passed:
+				got = passed
+			case o.Err != nil && strings.Contains(o.Err.Error(), "--rerun changed"):
+				got = refused
+			case o.Result.Message == "hook":
+				got = hook
+			}
+			if got != want {
+				t.Errorf("%s, --rerun %q: %s, want %s", name, rerun, got, want)
+			}
+		}
+	}
+}
+
+func TestResumingChecks(t *testing.T) {
+	no := errors.New("no")
+	r := Resuming{
+		Past: pastOf{err: catalog.ErrNotFound}, Check: func(Line) error { return no },
+		Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome { return Outcome{Err: line.Err} }),
+	}
+	if o := r.Do(t.Context(), Line{Analysis: spec.Analysis{ID: "a"}}, nil); !errors.Is(o.Err, no) {
+		t.Errorf("%+v", o)
+	}
+}
+
 func TestResumingNeedsAnID(t *testing.T) {
 	r := Resuming{Past: pastOf{}, Work: always(catalog.Complete)}
 	var refused *request.Error

@@ -22,14 +22,41 @@ type Past interface {
 	PostProcess(ctx context.Context, line Line, last result.Result, stop <-chan request.StopSignal) (Outcome, bool)
 }
 
-// Resuming is a Work that does only what earlier batches left to do.
-type Resuming struct {
-	Work
-	Past Past
+// Rerun says which lines run again, as the next attempt of their id, with the request and the script as they are now.
+type Rerun string
+
+// The lines that Rerun selects, by the last attempt of their id; RerunNone is none of them.
+const (
+	RerunNone    Rerun = ""
+	RerunFailed  Rerun = "failed"  // it has not ended as complete
+	RerunChanged Rerun = "changed" // its request or script was another one
+	RerunAll     Rerun = "all"
+)
+
+func (r Rerun) selects(last result.Result, changed bool) bool {
+	switch r {
+	case RerunFailed:
+		return last.State.Final() && last.State != catalog.Complete
+	case RerunChanged:
+		return changed
+	case RerunAll:
+		return true
+	default:
+		return false
+	}
 }
 
-// Do skips a line that is complete or has failed, and returns its recorded result. An id stands for one request: a line with
-// another request under the same id is refused.
+// Resuming is a Work that does only what earlier batches left to do, and what Rerun selects.
+type Resuming struct {
+	Work
+	Past  Past
+	Rerun Rerun
+	// Check, where not nil, refuses a line that is about to run.
+	Check func(Line) error
+}
+
+// Do skips a line that is complete or has failed, and returns its recorded result. An id stands for one request: without
+// Rerun a line with another request under the same id is refused.
 func (r Resuming) Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
 	switch {
 	case line.Err != nil:
@@ -40,24 +67,35 @@ func (r Resuming) Do(ctx context.Context, line Line, stop <-chan request.StopSig
 	last, changes, err := r.Past.Last(ctx, line, stop)
 	switch {
 	case errors.Is(err, catalog.ErrNotFound):
-		return r.Work.Do(ctx, line, stop)
+		return r.run(ctx, line, stop)
 	case err != nil:
 		return r.Past.Refuse(line, fmt.Errorf("look up %q to resume: %w", line.Analysis.ID, err))
-	case len(changes) > 0:
+	case r.Rerun.selects(last, len(changes) > 0):
+		line.Rerun = true
+		return r.run(ctx, line, stop)
+	case len(changes) > 0 && r.Rerun == RerunNone:
 		return r.Past.Refuse(line, &request.Error{Err: fmt.Errorf(
-			"the request of %q has changed since it was run: %s; take that back, or give the line another id", line.Analysis.ID, strings.Join(changes, "; "))})
+			"the request of %q has changed since it was run: %s; run it as it is now with --rerun changed, take that back, or give the line another id",
+			line.Analysis.ID, strings.Join(changes, "; "))})
 	}
 	switch {
 	case last.State == catalog.Complete, last.State == catalog.Failed:
-		return Outcome{Result: last, Passed: true}
+		return Outcome{Result: last, Passed: true, Changed: len(changes) > 0}
 	case last.State == catalog.Error && last.Reason == result.ReasonPostProcess:
 		if o, called := r.Past.PostProcess(ctx, line, last, stop); called {
 			return o
 		}
 		return Outcome{Result: last, Passed: true}
 	}
+	return r.run(ctx, line, stop)
+}
+
+func (r Resuming) run(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
+	if r.Check != nil {
+		line.Err = r.Check(line)
+	}
 	return r.Work.Do(ctx, line, stop)
 }
 
 // ErrNoID refuses a line that has no id.
-var ErrNoID = errors.New(`--resume needs an "id" on each line, by which its run is known; add the one that it had in the batch before`)
+var ErrNoID = errors.New(`--resume and --rerun need an "id" on each line, by which its run is known; add the one that it had in the batch before`)

@@ -62,7 +62,7 @@ func (r *Runs) attempt(ctx context.Context, line Line, stop <-chan request.StopS
 	hook, done := r.hook(line)
 	defer done()
 	req := request.Request{
-		Analysis: line.Analysis, AnyRoot: r.AnyRoot, Overwrite: r.Overwrite, NoAudit: r.NoAudit,
+		Analysis: line.Analysis, Rerun: line.Rerun, AnyRoot: r.AnyRoot, Overwrite: r.Overwrite, NoAudit: r.NoAudit,
 		Caller: r.Caller, Stop: stop, Suspender: suspender, Observe: r.observe(line), Hook: hook, Admit: r.admit(line),
 	}
 	var res result.Result

@@ -11,7 +11,7 @@ import (
 type usedError struct{ *request.UsedError }
 
 func (e usedError) Error() string {
-	return fmt.Sprintf("id %s was used before and is %s; choose another id, or skip what is done with --resume", e.ID, e.State)
+	return fmt.Sprintf("id %s was used before and is %s; choose another id, skip what is done with --resume, or run it as it is now with --rerun failed, changed or all", e.ID, e.State)
 }
 
 // Unwrap returns the cause.
