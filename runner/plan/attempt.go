@@ -43,7 +43,7 @@ func nextAttempt(ctx context.Context, host *phase.Host, id string, req request.R
 	case last.State == catalog.Queued:
 		return catalog.Key{}, fmt.Errorf("id %s is in use: attempt %d waits in the queue; choose another id, or cancel it with \"scidex-oci queue cancel %s\"", id, last.Attempt, id)
 	case !last.State.Final():
-		return catalog.Key{}, fmt.Errorf("id %s is in use: attempt %d is %s; stop it, or run gc if it was killed", id, last.Attempt, last.State)
+		return catalog.Key{}, &request.BusyError{ID: id, Err: fmt.Errorf("id %s is in use: attempt %d is %s; stop it, or run gc if it was killed", id, last.Attempt, last.State)}
 	case !req.Again && !req.Rerun && (last.State == catalog.Complete || last.State == catalog.Failed):
 		return catalog.Key{}, &request.UsedError{ID: id, State: last.State}
 	default:
@@ -147,6 +147,9 @@ func checkDirectory(ctx context.Context, host *phase.Host, key catalog.Key) erro
 	}
 	if kept, err := workspace.KeptBefore(ctx, host, key); err != nil || kept {
 		return err
+	}
+	if _, err := host.Catalog.Get(ctx, key); err == nil { // since its attempt was chosen
+		return request.Taken(key.ID)
 	}
 	return fmt.Errorf("%s exists already and is not ours to use; choose another --id, or remove it", path)
 }

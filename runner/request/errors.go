@@ -17,6 +17,22 @@ func (e *UsedError) Error() string {
 	return fmt.Sprintf("id %s was used before and is %s; choose another id, or repeat it with \"scidex-oci run --again %s\"", e.ID, e.State, e.ID)
 }
 
+// BusyError says that another process runs the id now.
+type BusyError struct {
+	ID  string
+	Err error
+}
+
+func (e *BusyError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *BusyError) Unwrap() error { return e.Err }
+
+// Taken says that another process took the id since it was looked up.
+func Taken(id string) error {
+	return &Error{&BusyError{ID: id, Err: fmt.Errorf("id %s was taken by another run at the same moment; choose another", id)}}
+}
+
 // HostError is a refusal caused by the host or the account, not by the request: `scidex-oci doctor` tells more.
 type HostError struct{ Err error }
 

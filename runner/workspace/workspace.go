@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -54,7 +53,7 @@ type Intent struct {
 func Begin(ctx context.Context, host *phase.Host, ledger phase.Ledger, in Intent) (*Workspace, error) {
 	state, err := LockWait(host.Root, in.Key)
 	if errors.Is(err, ErrLocked) {
-		err = &request.Error{Err: fmt.Errorf("id %s was taken by another run at the same moment; try again or choose another", in.Key.ID)}
+		err = request.Taken(in.Key.ID)
 	}
 	if err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func (w *Workspace) begin(ctx context.Context, in Intent) (err error) {
 	}
 	switch err := w.ledger.Create(ctx, w.Run); {
 	case errors.Is(err, catalog.ErrExists):
-		return &request.Error{Err: fmt.Errorf("id %s was taken by another run at the same moment; choose another", in.Key.ID)}
+		return request.Taken(in.Key.ID)
 	case err != nil:
 		return &request.CatalogError{Err: err}
 	}

@@ -345,6 +345,49 @@ func TestBatchRerunsASweep(t *testing.T) {
 	}
 }
 
+// Two batches of one file at once: each does a part, and says once that another command has the rest, which --resume takes up.
+func TestBatchBesideAnother(t *testing.T) {
+	h := newHarness(t)
+	held := func(id string) manifest {
+		return sh(id, "[ -e /data/go ] && exit; "+waits).and("data", h.path("gate"))
+	}
+	h.write("gate/here", "", 0o644)
+	one, two, last := h.id("one"), h.id("two"), h.id("last")
+	file := h.lines(held(one), held(two), sh(last, "true"))
+	var stdout, stderr strings.Builder
+	first := h.command(theHost.bin, "batch", "--jobs=2", file)
+	first.Stdout, first.Stderr = &stdout, &stderr
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range flags(one, two) {
+		until(t, hangTimeout, id+" begins", func() bool { return strings.Contains(h.do("logs", id).stdout, "ready") })
+	}
+	second, out := h.batch(125, file)
+	h.expectStates(second, map[string]string{one: "error@0", two: "error@0", last: "complete@1"})
+	once := func(stderr, want string) {
+		t.Helper()
+		if strings.Count(stderr, want) != 1 || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("not one line with %q: %s", want, stderr)
+		}
+	}
+	once(out.stderr, "; 2 ids, such as "+h.id(""))
+	once(out.stderr, " were taken by another command that runs now: --resume takes up what is left when that has ended")
+	if !strings.Contains(second[one].Message, "is run by another command now; --resume") {
+		t.Errorf("%q", second[one].Message)
+	}
+	h.mustRun("stop", one)
+	h.mustRun("stop", two)
+	h.ended(first, 125)
+	h.expectStates(h.results(stdout.String()), map[string]string{one: "canceled@1", two: "canceled@1", last: "error@0"})
+	if said := stderr.String(); strings.Count(said, last) != 1 || !strings.Contains(said, "; id "+last+" was used before: add --resume") {
+		t.Errorf("%s", said)
+	}
+	h.write("gate/go", "", 0o644)
+	all, _ := h.batch(0, "--resume", file)
+	h.expectStates(all, map[string]string{one: "complete@2", two: "complete@2", last: "complete@1"})
+}
+
 // drainAgain resumes a batch of which one line was not started, and ends its others one by one.
 func (h *harness) drainAgain(file, never string) {
 	h.t.Helper()

@@ -50,7 +50,7 @@ names may be gone: there a bad line becomes a result, error (request), and the o
 
 Each line has one result on standard output, in the order in which they end: the JSON object of run --json, or on a
 terminal without --json a line for a person. Next to JSON, standard error has a line for each result that is not complete,
-unless --quiet is given. What analyses write is in their logs alone (scidex-oci logs ID).
+unless --quiet is given. That other runs have the ids of lines is said once, at the end. What analyses write is in their logs alone (scidex-oci logs ID).
 
 The first SIGINT, SIGQUIT, SIGTERM or SIGHUP drains: nothing is started any more, and what runs is ended with its grace, which
 the second cuts. scidex-oci stop ID ends one run alone. With --fail-fast or --max-failures nothing more is started, and
@@ -255,10 +255,14 @@ func (b *session) checkExport(line batch.Line) error {
 
 // ended prints the result of a line.
 func (b *session) ended(line batch.Line, o batch.Outcome) {
-	b.report.Print(line.Number, o.Result, o.Passed)
 	b.addJUnit(line, o)
-	b.annotate(line, o)
-	b.failures.add(line, o)
+	if o.Taken() { // what the summary says once
+		b.report.PrintJSON(line.Number, o.Result)
+	} else {
+		b.report.Print(line.Number, o.Result, o.Passed)
+		b.annotate(line, o)
+		b.failures.add(line, o)
+	}
 	b.progress.End(line.Number, func(c *screen.Counts) {
 		switch batch.ExitCode(o.Result) {
 		case 0:

@@ -91,15 +91,19 @@ func TestChangedSince(t *testing.T) {
 	}
 }
 
-func TestUsedBefore(t *testing.T) {
-	const way = " used before: add --resume to skip what is done, or --rerun failed, changed or all to run again as it is now"
+func TestTaken(t *testing.T) {
+	const used = " used before: add --resume to skip what is done, or --rerun failed, changed or all to run again as it is now"
+	const busy = " taken by another command that runs now: --resume takes up what is left when that has ended"
 	for want, s := range map[string]batch.Summary{
-		"":                        {Complete: 2, Errors: 1},
-		"; one id was" + way:      {Errors: 1, Used: 1},
-		"; all 20 ids were" + way: {Errors: 20, Used: 20},
-		"; 2 ids were" + way:      {Complete: 1, Errors: 2, Used: 2},
+		"":                                {Complete: 2, Errors: 1},
+		"; id a was" + used:               {Complete: 2, Errors: 1, Taken: 1, TakenID: "a"},
+		"; all 20 ids were" + used:        {Errors: 20, Taken: 20, TakenID: "a"},
+		"; 2 ids, such as a, were" + used: {Complete: 1, Errors: 2, Taken: 2, TakenID: "a"},
+		"; id a was" + busy:               {Complete: 2, Errors: 1, Taken: 1, Busy: 1, TakenID: "a"},
+		"; all 20 ids were" + busy:        {Errors: 20, Taken: 20, Busy: 3, TakenID: "a"},
+		"; 5 ids, such as a, were" + busy: {Complete: 1, Errors: 5, Taken: 5, Busy: 3, TakenID: "a"},
 	} {
-		if got := usedBefore(s); got != want {
+		if got := taken(s); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

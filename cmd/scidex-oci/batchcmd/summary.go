@@ -25,7 +25,7 @@ func (b *session) summary(s batch.Summary, total int) string {
 	if ran := s.Complete + s.Failed - s.Passed; ran > 0 && took > 0 {
 		text += fmt.Sprintf("; %s by %s, %s", format.Duration(took.Milliseconds()), screen.Count(b.options.jobs, "job"), screen.Rate(float64(ran)/took.Seconds()))
 	}
-	return text + changedSince(s) + usedBefore(s) + notStarted(s, total, b.options.leftBy())
+	return text + changedSince(s) + taken(s) + notStarted(s, total, b.options.leftBy())
 }
 
 // changedSince says how many results are of another request or script than the lines have now, and the way out.
@@ -39,18 +39,21 @@ func changedSince(s batch.Summary) string {
 	return fmt.Sprintf("; %d results are of earlier requests or scripts: --rerun changed runs them as they are now", s.Changed)
 }
 
-// usedBefore says how many ids were used before, and the way out.
-func usedBefore(s batch.Summary) string {
-	const way = "used before: add --resume to skip what is done, or --rerun failed, changed or all to run again as it is now"
-	switch {
-	case s.Used == 0:
-		return ""
-	case s.Used == 1:
-		return "; one id was " + way
-	case s.Used == s.Done():
-		return fmt.Sprintf("; all %d ids were %s", s.Used, way)
+// taken says how many ids other runs have, and the way out. What runs now is, as a rule, the same batch, started twice.
+func taken(s batch.Summary) string {
+	way := "used before: add --resume to skip what is done, or --rerun failed, changed or all to run again as it is now"
+	if s.Busy > 0 {
+		way = "taken by another command that runs now: --resume takes up what is left when that has ended"
 	}
-	return fmt.Sprintf("; %d ids were %s", s.Used, way)
+	switch s.Taken {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("; id %s was %s", s.TakenID, way)
+	case s.Done():
+		return fmt.Sprintf("; all %d ids were %s", s.Taken, way)
+	}
+	return fmt.Sprintf("; %d ids, such as %s, were %s", s.Taken, s.TakenID, way)
 }
 
 // notStarted says what was not started, and why. way goes on with it.

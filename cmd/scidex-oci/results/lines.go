@@ -55,19 +55,28 @@ func (r *Lines) Bad(number int, a spec.Analysis, err error) {
 
 // Print prints the result of the line of that number, which may be of an earlier batch.
 func (r *Lines) Print(number int, res result.Result, earlier bool) {
+	r.PrintJSON(number, res)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.human {
-		res.Line = number
-		if err := screen.WriteJSON(r.stdout, res); err != nil {
-			fmt.Fprintf(r.terminal, "scidex-oci: result of line %d: %s\n", number, screen.Escape(err.Error()))
-		}
-		if r.named && res.State != catalog.Complete {
-			fmt.Fprintln(r.terminal, sentence(r.errors, res, earlier))
-		}
+	switch {
+	case r.human:
+		_, _ = r.stdout.Write([]byte(sentence(r.palette, res, earlier) + "\n"))
+	case r.named && res.State != catalog.Complete:
+		fmt.Fprintln(r.terminal, sentence(r.errors, res, earlier))
+	}
+}
+
+// PrintJSON is Print without a line for a person.
+func (r *Lines) PrintJSON(number int, res result.Result) {
+	if r.human {
 		return
 	}
-	_, _ = r.stdout.Write([]byte(sentence(r.palette, res, earlier) + "\n"))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	res.Line = number
+	if err := screen.WriteJSON(r.stdout, res); err != nil {
+		fmt.Fprintf(r.terminal, "scidex-oci: result of line %d: %s\n", number, screen.Escape(err.Error()))
+	}
 }
 
 // sentence is the line for a person.

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,11 +92,13 @@ type Batch struct {
 
 // Summary is a batch's outcome.
 type Summary struct {
-	Complete, Failed, Canceled, Errors int // lines by their end; lost runs are errors
-	Passed                             int // of these, those of an earlier batch
-	Changed                            int // of these, those whose request or script is another one now
-	Used                               int // of the errors, those whose id was used before
-	Last                               int // number of the last line that was started; all before it were
+	Complete, Failed, Canceled, Errors int    // lines by their end; lost runs are errors
+	Passed                             int    // of these, those of an earlier batch
+	Changed                            int    // of these, those whose request or script is another one now
+	Taken                              int    // of the errors, those whose id another run has
+	Busy                               int    // of these, those that run now
+	TakenID                            string // the first of these ids
+	Last                               int    // number of the last line that was started; all before it were
 	// Signal is the first one that stopped the batch.
 	Signal *request.StopSignal
 	// Full says that MaxFailures was reached, and lines may not have been started.
@@ -115,8 +118,12 @@ func (s *Summary) Add(o Outcome) {
 	if o.Changed {
 		s.Changed++
 	}
-	if o.used() {
-		s.Used++
+	if o.Taken() {
+		s.Taken++
+		s.TakenID = cmp.Or(s.TakenID, o.Result.ID)
+	}
+	if o.busy() {
+		s.Busy++
 	}
 	switch o.Result.State {
 	case catalog.Complete:

@@ -132,12 +132,7 @@ func (r *Runs) at(line Line, err error) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
-	reason := refused.Err
-	var used *request.UsedError
-	if errors.As(err, &used) {
-		reason = usedError{used}
-	}
-	return &request.Error{Err: r.At(line.Number, reason)}
+	return &request.Error{Err: r.At(line.Number, inWords(refused.Err))}
 }
 
 // refuse is the outcome of a line that did not become a run.

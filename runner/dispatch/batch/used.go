@@ -17,8 +17,37 @@ func (e usedError) Error() string {
 // Unwrap returns the cause.
 func (e usedError) Unwrap() error { return e.UsedError }
 
-// used reports whether a line was refused because a run has its id.
-func (o Outcome) used() bool {
+// busyError is a request.BusyError in the words of a batch: often the other process is the same batch, started twice.
+type busyError struct{ *request.BusyError }
+
+func (e busyError) Error() string {
+	return fmt.Sprintf("id %s is run by another command now; --resume takes its result when that has ended", e.ID)
+}
+
+// Unwrap returns the cause.
+func (e busyError) Unwrap() error { return e.BusyError }
+
+// inWords puts why a line was refused in the words of a batch.
+func inWords(err error) error {
 	var used *request.UsedError
-	return errors.As(o.Err, &used)
+	var busy *request.BusyError
+	switch {
+	case errors.As(err, &used):
+		return usedError{used}
+	case errors.As(err, &busy):
+		return busyError{busy}
+	}
+	return err
+}
+
+// Taken reports whether a line was refused because another run has its id: the summary says that once for all lines.
+func (o Outcome) Taken() bool {
+	var used *request.UsedError
+	return errors.As(o.Err, &used) || o.busy()
+}
+
+// busy reports whether that one runs now.
+func (o Outcome) busy() bool {
+	var busy *request.BusyError
+	return errors.As(o.Err, &busy)
 }
