@@ -25,6 +25,37 @@ func TestForkBomb(t *testing.T) {
 	}
 }
 
+// Of limits that nothing holds, a run says in a word what its config or environment allows for all runs, and in a sentence what its
+// own command line does. JSON has the sentence.
+func TestBestEffortIsSaidShortly(t *testing.T) {
+	if theHost.cgroup && !theHost.root {
+		t.Log("not covered here: only root can mount; the tests as root do, and those of cmd/scidex-oci/results")
+		return
+	}
+	h := newHarness(t)
+	h.setenv("SCIDEX_OCI_LIMITS", "")
+	do := func(args ...string) outcome {
+		script := `for group in /sys/fs/cgroup /sys/fs/cgroup/memory; do mount -o remount,bind,ro "$group" || [ ! -e "$group" ]; done; exec "$@"`
+		prefix := flags("unshare", "--mount", "sh", "-c", script, "sh")
+		if !theHost.cgroup {
+			prefix = flags("env")
+		}
+		words := append(append(prefix, theHost.bin, "run", "--id", h.newID()), args...)
+		return h.finish(h.command(words[0], append(words[1:], "--", "true")...))
+	}
+	h.mustRun("config", "set", "limits", "best-effort")
+	const word, sentence = "\nlimits      best-effort\n", "CPUs are not limited"
+	if out := do(); out.code != 0 || !strings.Contains(out.stderr, word) || strings.Contains(out.stderr, sentence) {
+		t.Errorf("by the config: %d, %s", out.code, out.stderr)
+	}
+	if out := do("--limits", "best-effort"); out.code != 0 || strings.Contains(out.stderr, word) || !strings.Contains(out.stderr, sentence) {
+		t.Errorf("by the command line: %d, %s", out.code, out.stderr)
+	}
+	if out := do("--json"); out.code != 0 || !strings.Contains(out.stdout, sentence) {
+		t.Errorf("JSON: %d, %s", out.code, out.stdout)
+	}
+}
+
 // Where the kernel cannot hold the limits, a run is refused unless best effort is asked for, and then it
 // says limit by limit what is not held.
 func TestLimitsAreNotSilentlyDropped(t *testing.T) {

@@ -264,7 +264,9 @@ func (s *session) report(result result.Result, err error) error {
 }
 
 func (s *session) table() results.Table {
-	return results.Table{Table: screen.NewTable(s.program.Stderr, s.program.Stderr, s.program.Env), Program: s.program.CallLine()}
+	return results.Table{
+		Table: screen.NewTable(s.program.Stderr, s.program.Stderr, s.program.Env), Program: s.program.CallLine(), Accustomed: !s.request.NamesLimits,
+	}
 }
 
 // withHints adds to a refusal what to do about it.

@@ -53,6 +53,9 @@ func (o *Analysis) HasRootfs() bool {
 	return o.above(func(a *spec.Analysis) string { return a.Rootfs })
 }
 
+// NamesLimits reports whether the command line says what becomes of limits that cannot be enforced.
+func (o *Analysis) NamesLimits() bool { return o.of[commandLine].analysis.Limits != "" }
+
 // above reports whether the command line or the environment gives a field.
 func (o *Analysis) above(field func(*spec.Analysis) string) bool {
 	return field(&o.of[commandLine].analysis) != "" || field(&o.of[environment].analysis) != ""

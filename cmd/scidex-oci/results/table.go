@@ -11,6 +11,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // MaxEntries bounds the outputs, and the rejected entries, that a table lists.
@@ -20,6 +22,8 @@ const MaxEntries = 20
 type Table struct {
 	screen.Table
 	Program string // how to run this program again, with its global flags
+	// Accustomed says that best effort, where it holds, was allowed for all runs and not by this command: a word says so.
+	Accustomed bool
 }
 
 // Summary is the table at the end of a run.
@@ -27,6 +31,7 @@ func (t Table) Summary(r result.Result) {
 	t.Row("run", runName(r))
 	t.ending(r)
 	t.usage(r)
+	r.Warnings = t.limits(r)
 	t.outputs(r)
 	t.rejected(r)
 	t.requests(r.Requests)
@@ -36,6 +41,17 @@ func (t Table) Summary(r result.Result) {
 	t.Row("kept", screen.Escape(r.Kept))
 	t.Row("exported", screen.Escape(exportOf(r)))
 	t.next(r)
+}
+
+// limits says in a word what a warning says in a sentence, which who allowed it for all runs knows. It returns the other warnings.
+func (t Table) limits(r result.Result) []string {
+	unheld := plan.LimitWarnings(r.Enforced)
+	rest := slices.DeleteFunc(slices.Clone(r.Warnings), func(w string) bool { return slices.Contains(unheld, w) })
+	if !t.Accustomed || len(rest) == len(r.Warnings) {
+		return r.Warnings
+	}
+	t.Row("limits", t.Palette.Yellow(spec.LimitsBestEffort))
+	return rest
 }
 
 // advice prints the warnings and the hints.

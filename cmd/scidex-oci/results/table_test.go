@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 )
 
 // sample is a result with something in every place.
@@ -64,6 +65,20 @@ next        scidex-oci show mini-01
 	Table{Table: screen.Table{W: &got}, Program: "scidex-oci"}.Summary(sample())
 	if got.String() != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got.String(), want)
+	}
+}
+
+// TestSummaryOfBestEffort: who allowed it for all runs is told in a word; a command that asked for it, with what is not held.
+func TestSummaryOfBestEffort(t *testing.T) {
+	for _, accustomed := range []bool{false, true} {
+		r := sample()
+		r.Warnings = append(r.Warnings, plan.LimitWarnings(r.Enforced)...)
+		var got bytes.Buffer
+		Table{Table: screen.Table{W: &got}, Accustomed: accustomed}.Summary(r)
+		word, sentence := strings.Contains(got.String(), "\nlimits      best-effort\n"), strings.Contains(got.String(), "CPUs are not limited")
+		if word != accustomed || sentence == accustomed || !strings.Contains(got.String(), "cpus is not enforced") || len(r.Warnings) != 2 {
+			t.Errorf("accustomed: %v, got:\n%s", accustomed, got.String())
+		}
 	}
 }
 

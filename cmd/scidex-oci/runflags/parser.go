@@ -26,7 +26,7 @@ type Request struct {
 	Again, Overwrite, JSON, Quiet bool
 	Detach                        bool
 	NoAudit, AnyRoot, AnyScript   bool
-	Reuse                         bool
+	Reuse, NamesLimits            bool
 	Hook                          *request.Hook // nil: none
 }
 
@@ -60,7 +60,7 @@ func NewCaller(dir string, env options.Lookup) request.Caller {
 func (k Parser) Options() (o Request, err error) {
 	o = Request{
 		Again: k.run.Again != "", Overwrite: k.run.Overwrite, JSON: k.run.JSON, Quiet: k.run.Quiet, Detach: k.run.Detach,
-		NoAudit: k.run.NoAudit, Reuse: k.run.Reuse,
+		NoAudit: k.run.NoAudit, Reuse: k.run.Reuse, NamesLimits: k.run.NamesLimits(),
 		// An image or a script named here means its current content.
 		AnyRoot: k.run.HasRootfs(), AnyScript: k.run.HasScript(),
 	}
