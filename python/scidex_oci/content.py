@@ -1,8 +1,12 @@
-"""Code and files that are given as values: they are written to a private directory for the time of the run."""
+"""Code and files that are given as values: they are written to a private directory for the time of the run.
+
+Its lock says that it is in use. Where Python is killed, the engine or the command of the run removes it, and ``gc`` what they leave.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import tempfile
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Union
@@ -27,7 +31,7 @@ def content(fields: Mapping[str, Any], code: Optional[str], files: Optional[Mapp
     if code is None and not files:
         yield fields
         return
-    with tempfile.TemporaryDirectory(prefix="scidex-content-") as directory:
+    with _directory() as directory:
         more: Dict[str, Any] = {}
         if code is not None:
             more["script"] = os.path.join(directory, "analysis.py")
@@ -37,6 +41,43 @@ def content(fields: Mapping[str, Any], code: Optional[str], files: Optional[Mapp
             for name, value in files.items():
                 _put(os.path.join(more["stage"], name), name, value)
         yield {**fields, **more}
+
+
+@contextlib.contextmanager
+def _directory() -> Iterator[str]:
+    """A directory with a lock (flock(2)), as runner/host/lockdir has them."""
+    made, lock = _made()
+    try:
+        yield made.name
+    finally:
+        made.cleanup()
+        os.close(lock)
+
+
+def _made() -> "tuple[tempfile.TemporaryDirectory[str], int]":
+    while True:
+        made = tempfile.TemporaryDirectory(prefix="scidex-content-")  # pylint: disable=consider-using-with
+        lock = _lock(made.name)
+        if lock is not None:
+            return made, lock
+
+
+def _lock(directory: str) -> Optional[int]:
+    """Locks a new directory, unless another process has taken it for a leftover."""
+    try:
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    with contextlib.suppress(OSError):  # a file system without such locks: nothing removes it
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return None
+    if os.path.exists(directory):
+        return fd
+    os.close(fd)
+    return None
 
 
 def _check(fields: Mapping[str, Any], code: Any, files: Any) -> None:

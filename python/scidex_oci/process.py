@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import selectors
 import signal
@@ -22,18 +23,20 @@ Sink = Callable[[bytes], None]
 Stdin = Union[bytes, Iterator[bytes]]
 
 _CHUNK = 1 << 16
+_F_SETSIG = 10  # PyPy has no name for it
 
 
 class Process:
     """A command in a session of its own, so that what a terminal sends to Python is ours to pass on, once."""
 
     def __init__(self, argv: Sequence[str], *, stdin: Stdin = b"", cwd: Optional[str] = None,
-                 env: Optional[Mapping[str, str]] = None, pass_fds: Sequence[int] = ()) -> None:
+                 env: Optional[Mapping[str, str]] = None, pass_fds: Sequence[int] = (), outlives: bool = False) -> None:
         self.argv: List[str] = list(argv)
         self.returncode: Optional[int] = None
         self.error: Optional[BaseException] = None  # of the start, or of a sink
         self.ends_with_main = False  # whether it is ended once Python's main thread is over
         self._stdin, self._cwd, self._env, self._pass_fds = stdin, cwd, env, pass_fds
+        self._outlives = outlives  # whether it goes on if Python is killed
         self._sinks: Tuple[Sink, Sink] = (_ignore, _ignore)
         self._lock = threading.Lock()
         self._early: List[int] = []  # signals from before the start
@@ -98,11 +101,17 @@ class Process:
             self._reap(child)
 
     def _start(self, stdin: Union[int, IO[bytes]]) -> subprocess.Popen[bytes]:
+        end, self._life = os.pipe()
         try:
-            child = subprocess.Popen(self.argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                     cwd=self._cwd, env=self._env, pass_fds=self._pass_fds, start_new_session=True)
+            child = subprocess.Popen(self.argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self._cwd, env=self._env,
+                                     pass_fds=self._pass_fds if self._outlives else [*self._pass_fds, end], start_new_session=True)
         except OSError as error:
+            os.close(self._life)
+            os.close(end)
             raise not_installed(self.argv[0], error) from error
+        if not self._outlives:
+            _terminate_at_end(child.pid, end)
+        os.close(end)
         with self._lock:
             self._child = child
             for number in self._early:
@@ -158,6 +167,16 @@ class Process:
         with self._lock:
             self.returncode = child.wait()
             self._over = True
+        os.close(self._life)
+
+
+def _terminate_at_end(pid: int, end: int) -> None:
+    """Has the kernel send SIGTERM to a command when Python is killed: when nothing is left that can write into a pipe whose
+    reading end the command has inherited (fcntl(2), F_SETSIG). No handler of a signal is needed for it."""
+    with contextlib.suppress(OSError):  # a kernel that is none of Linux'
+        fcntl.fcntl(end, fcntl.F_SETOWN, pid)
+        fcntl.fcntl(end, _F_SETSIG, signal.SIGTERM)
+        fcntl.fcntl(end, fcntl.F_SETFL, os.O_ASYNC)
 
 
 def _ignore(_: bytes) -> None:

@@ -74,7 +74,7 @@ class Tool:
         """Starts a command, in a thread. Standard output is kept, or goes to ``stdout``; of standard error the last ``keep``
         bytes are kept, with None all."""
         return Call(Process(self.argv(*words), cwd=None if self.cwd is None else os.fspath(self.cwd), env=self.env(),
-                            stdin=stdin, pass_fds=pass_fds), self, on_output, stdout, keep)
+                            stdin=stdin, pass_fds=pass_fds, outlives="--detach" in words), self, on_output, stdout, keep)
 
     def call(self, *words: str) -> bytes:
         """What a command prints on standard output. Raises CommandError where it fails."""

@@ -1,15 +1,18 @@
 """code and files, against the real scidex-oci."""
 
 import asyncio
+import json
 import os
+import signal
+import subprocess
 import tempfile
 import unittest
-from typing import Any
+from typing import Any, List
 from unittest import mock
 
 import scidex_oci
 
-from .support import Case
+from .support import Case, until
 
 try:
     import pandas
@@ -17,10 +20,20 @@ except ImportError:  # PyPy has none
     pandas = None  # type: ignore[assignment]
 
 
+def engine_of(pid: int) -> int:
+    """The engine of another Python."""
+    found: List[int] = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+            found += [int(child) for child in file.read().split()]
+    return found[0]
+
+
 class ContentTest(Case):
     def setUp(self) -> None:
         super().setUp()
         (self.dir / "content").mkdir()
+        self.environ["TMPDIR"] = str(self.dir / "content")
         patch = mock.patch.object(tempfile, "tempdir", str(self.dir / "content"))
         patch.start()
         self.addCleanup(patch.stop)
@@ -72,6 +85,41 @@ class ContentTest(Case):
 
         result = scidex_oci.run(command=["cat", "a.parquet"], files={"a.parquet": Frame()}, tool=self.tool)
         self.assertEqual(result.stdout(), b"PAR1")
+
+    def start(self, run_id: str, options: str = "") -> "subprocess.Popen[str]":
+        """A Python that runs code on a file until it is told to end, once that has started."""
+        child = self.python(f"""
+            import scidex_oci
+            scidex_oci.run(code="import time; print(open('private.csv').read(), flush=True); time.sleep(600)",
+                           files={{"private.csv": "secret"}}, id={run_id!r}, {options})
+        """)
+        self.wait_for_output(run_id)
+        return child
+
+    def test_client_is_killed(self) -> None:
+        for options in ("", "on_output=print"):  # by an engine, by a command
+            for number in (signal.SIGTERM, signal.SIGKILL):
+                with self.subTest(options=options, number=number):
+                    run_id = f"{number.name}-{len(options)}"
+                    child = self.start(run_id, options)
+                    child.send_signal(number)
+                    self.assertEqual(child.wait(), -number)
+                    self.assertEqual(self.tool.show(run_id, wait=True).state, "canceled")
+                    until("nothing that was given is left", lambda: not os.listdir(self.dir / "content"))
+
+    def test_all_are_killed(self) -> None:
+        child = self.start("r")
+        given = [str(path) for path in (self.dir / "content").iterdir()]
+        self.assertEqual(len(given), 1)
+        removed = json.loads(self.tool.call("gc", "--json"))["removed"]
+        self.assertEqual(removed, [])  # it is in use
+        engine = engine_of(child.pid)
+        os.killpg(engine, signal.SIGSTOP)  # else either sees the other's end
+        child.kill()
+        child.wait()
+        os.killpg(engine, signal.SIGKILL)
+        removed = json.loads(self.tool.call("gc", "--json"))["removed"]
+        self.assertEqual([path for path in removed if path in given], given)
 
     def test_refused_names(self) -> None:
         for name in ("", ".", "..", "../a", "a/../b", "/etc/passwd", "a//b", "a/", "a\0b", "x" * 256, 1, None, b"a"):

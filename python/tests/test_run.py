@@ -265,6 +265,17 @@ class InterruptTest(Case):
         os.kill(pid, signal.SIGINT)
         self.assertEqual(self.result(child), ["canceled", "stopped", None, ["bye.txt"]])
 
+    def test_killed_in_a_batch(self) -> None:
+        child = self.python(f"""
+            import scidex_oci
+            list(scidex_oci.Batch([{{"command": {PATIENT!r}, "id": "b", "grace": "1h"}}]))
+        """)
+        self.wait_for_output("b")
+        child.kill()
+        child.wait()
+        result = self.tool.show("b", wait=True)
+        self.assertEqual((result.state, [o.path for o in result.outputs]), ("canceled", ["bye.txt"]))
+
     def test_the_second_kills(self) -> None:
         child, pid = self.ready(STUBBORN)
         os.killpg(pid, signal.SIGINT)

@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -93,13 +94,13 @@ func stageFiles(ctx context.Context, host *phase.Host, run catalog.Run, kept str
 	if kept != "" && workspace.Exists(kept) {
 		return staged{kept, "a copy of its working directory"}, func() error { return nil }, nil
 	}
-	dir, err := os.MkdirTemp("", "scidex-oci-shell-")
+	dir, err := lockdir.MakeContent()
 	if err != nil {
 		return s, nil, err
 	}
-	done = func() error { return os.RemoveAll(dir) }
-	if err := deliver.ExportTo(ctx, host, run, dir, true); err != nil {
+	done = func() error { return errors.Join(os.RemoveAll(dir.Name()), dir.Close()) }
+	if err := deliver.ExportTo(ctx, host, run, dir.Name(), true); err != nil {
 		return s, nil, errors.Join(err, done())
 	}
-	return staged{dir, "a copy of its outputs"}, done, nil
+	return staged{dir.Name(), "a copy of its outputs"}, done, nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -538,6 +539,25 @@ func TestMCPStop(t *testing.T) {
 	}
 	s.close(0)
 	a.end()
+}
+
+// TestMCPKilled: what a model has written is no more there after a gc.
+func TestMCPKilled(t *testing.T) {
+	h := newHarness(t)
+	a := h.agent()
+	h.env = append(slices.Clone(h.env), "TMPDIR="+a.tmp)
+	for _, left := range []bool{false, true} {
+		if left {
+			if err := a.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = a.cmd.Wait()
+		}
+		removed := slices.DeleteFunc(h.gc().Removed, func(path string) bool { return filepath.Dir(path) != a.tmp })
+		if there, err := os.ReadDir(a.tmp); err != nil || (len(there) == 0) != left || (len(removed) == 1) != left {
+			t.Errorf("killed %v: gc removed %q, and %v is there, %v", left, removed, there, err)
+		}
+	}
 }
 
 // TestMCPEndOfFile: the runs of a client that goes away end, and its files.

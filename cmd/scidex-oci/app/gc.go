@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 )
 
@@ -67,6 +68,7 @@ func runGC(ctx context.Context, p *command.Program, st *stores.Stores, o gcOptio
 		return err
 	}
 	for _, sweep := range []func() ([]string, error){
+		func() ([]string, error) { return lockdir.SweepContent(o.dryRun) },
 		func() ([]string, error) { return selftest.Sweep(st.Host.Tmp, o.dryRun) },
 		func() ([]string, error) { return images.Sweep(ctx, st.Host.Root, o.dryRun) },
 		func() ([]string, error) { return doctor.Sweep(ctx, st.Host.Root, o.dryRun, examination.Open) },

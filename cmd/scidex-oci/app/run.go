@@ -19,6 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -74,7 +75,11 @@ func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
 	}
 	s.trace, bad = newTrace(o.Trace, p.AsksForSpans(), p.Began, p.Main)
 	s.err = cmp.Or(s.err, bad)
-	return s.end(s.run(s.trace.with(c.Context)))
+	result, err := s.run(s.trace.with(c.Context))
+	if a := s.request.Analysis; lockdir.IsContent(a.Script) || lockdir.IsContent(a.Stage) {
+		_, _ = lockdir.SweepContent(false) // what a client has left that was killed meanwhile; else gc removes it
+	}
+	return s.end(result, err)
 }
 
 // end reports the end, in the events and in the result.

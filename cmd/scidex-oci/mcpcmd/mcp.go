@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -64,15 +66,16 @@ func runMCP(c *cli.Context, p *command.Program, o *mcpOptions) error {
 
 // serveSession serves until the client has gone or a signal has drained the engine.
 func serveSession(ctx context.Context, s *session.Session, serve transport) error {
-	scratch, err := newScratch()
+	scratch, err := lockdir.MakeContent()
 	if err != nil {
 		return err
 	}
-	defer scratch.close()
+	defer scratch.Close()
+	defer os.RemoveAll(scratch.Name()) //nolint:errcheck // else gc removes it
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer s.HandleSignals(stop)()
-	t := newTools(s, scratch)
+	t := newTools(s, scratch.Name())
 	err = serve(ctx, t)
 	stop()
 	t.calls.Wait()
@@ -82,7 +85,7 @@ func serveSession(ctx context.Context, s *session.Session, serve transport) erro
 
 // newTools makes the tools of a session. What the operator has not given is not there: ./data and ./docs of the directory that a
 // client happens to start this command in are not meant.
-func newTools(s *session.Session, scratch *scratch) *tools {
+func newTools(s *session.Session, scratch string) *tools {
 	under := &s.Lines.Under
 	under.Data, under.Docs = cmp.Or(under.Data, spec.None), cmp.Or(under.Docs, spec.None)
 	return &tools{Session: s, scratch: scratch, bounds: under.WithDefaults(), places: make(chan struct{}, mostCalls), arguments: map[string]arguments{}}

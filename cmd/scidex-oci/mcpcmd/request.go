@@ -32,7 +32,7 @@ type runInput struct {
 // analysis is the request of a call. What it brings is in files until remove is called. Nothing of it but names below the
 // operator's data becomes a path of the host.
 func (t *tools) analysis(ctx context.Context, in runInput) (a spec.Analysis, remove func(), err error) {
-	dir, err := os.MkdirTemp(t.scratch.path, "")
+	dir, err := os.MkdirTemp(t.scratch, "")
 	if err != nil {
 		return a, nil, errors.New("this server has no place for the files of a call")
 	}

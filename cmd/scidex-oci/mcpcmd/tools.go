@@ -17,7 +17,7 @@ const mostCalls = 64
 // tools are what a model can call.
 type tools struct {
 	*session.Session
-	scratch *scratch
+	scratch string        // a directory for what models have written, until it is in a run
 	bounds  spec.Analysis // the limits are the most that a call may ask for
 	places  chan struct{} // one for each run that has not ended
 	calls   sync.WaitGroup

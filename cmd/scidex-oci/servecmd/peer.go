@@ -30,6 +30,13 @@ func (s server) newPeer(conn *rpc.Conn) *peer {
 	return &peer{server: s, conn: conn, caller: s.Engine.NewCaller()}
 }
 
+// serve serves the caller to its end. What it had handed to its runs and, killed, has left is removed after them.
+func (p *peer) serve(ctx context.Context) error {
+	err := p.conn.Serve(ctx, p.handle, p.leave)
+	p.SweepContent()
+	return err
+}
+
 // leave ends what the caller has open.
 func (p *peer) leave() {
 	p.caller.Close()

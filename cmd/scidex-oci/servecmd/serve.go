@@ -115,9 +115,7 @@ func (s server) stdio(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer s.HandleSignals(stop)()
-	conn := rpc.NewConn(s.Program.Stdin, s.Program.Stdout.File)
-	peer := s.newPeer(conn)
-	err := conn.Serve(ctx, peer.handle, peer.leave)
+	err := s.newPeer(rpc.NewConn(s.Program.Stdin, s.Program.Stdout.File)).serve(ctx)
 	s.Engine.Wait() // for detached runs
 	if errors.Is(err, syscall.EPIPE) {
 		return nil // the caller has gone

@@ -262,9 +262,7 @@ func (s server) admit(ctx context.Context, c *net.UnixConn, places chan struct{}
 // converse serves one caller to its end.
 func (s server) converse(ctx context.Context, c *net.UnixConn) {
 	defer c.Close()
-	conn := rpc.NewConn(c, c)
-	peer := s.newPeer(conn)
-	if err := conn.Serve(ctx, peer.handle, peer.leave); err != nil {
+	if err := s.newPeer(rpc.NewConn(c, c)).serve(ctx); err != nil {
 		s.Stores.Host.Log.Info("a caller has gone", "error", err)
 	}
 }

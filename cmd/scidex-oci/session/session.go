@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -79,6 +80,7 @@ func (s *Session) open(ctx context.Context, how engine.Options) (err error) {
 		return err
 	}
 	s.recoverOthers(ctx)
+	s.SweepContent()
 	s.Named = plan.Named{Root: s.Stores.Host.Root, Overwrite: s.request.Overwrite}
 	how.Do = s.do
 	how.Asked = func(id string) []int64 { return watch.AskedToStop(s.Stores.Host, id) }
@@ -86,6 +88,13 @@ func (s *Session) open(ctx context.Context, how engine.Options) (err error) {
 	s.Engine = engine.New(ctx, how)
 	s.settled = s.settleUntil(ctx)
 	return nil
+}
+
+// SweepContent removes what killed clients had handed to runs.
+func (s *Session) SweepContent() {
+	if _, err := lockdir.SweepContent(false); err != nil {
+		s.Stores.Host.Log.Warn("left to scidex-oci gc", "error", err)
+	}
 }
 
 // Close ends what New has started, and returns err with what failed in that.

@@ -1,0 +1,48 @@
+package lockdir
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestSweepContent removes what a client has left, and nothing that one holds.
+func TestSweepContent(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	held, err := MakeContent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	left, err := MakeContent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := left.Close(); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(os.TempDir(), "scidex-staging-0")
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(os.TempDir(), contentPrefix+"link")
+	if err := os.Symlink(other, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, dry := range []bool{true, false} {
+		if removed, err := SweepContent(dry); err != nil || !slices.Equal(removed, []string{left.Name()}) {
+			t.Errorf("dry %v: %q, %v", dry, removed, err)
+		}
+	}
+	for path, want := range map[string]bool{held.Name(): true, other: true, link: true, left.Name(): false} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for path, want := range map[string]bool{filepath.Join(held.Name(), "analysis.py"): true, filepath.Join(other, "a.py"): false, "": false} {
+		if IsContent(path) != want {
+			t.Errorf("%q: want %v", path, want)
+		}
+	}
+}
