@@ -2,11 +2,14 @@ package outputs
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -20,6 +23,7 @@ type Target struct {
 	missing   []string     // its names below near
 	overwrite bool
 	dir       *userdir.Dir // nil before the first file
+	lock      *os.File     // nil: not locked
 	last      *userdir.Dir // the directory of the last file, kept because outputs come in order
 	lastPath  []byte
 }
@@ -71,6 +75,10 @@ func (t *Target) Writable() (above string, err error) {
 
 // make opens the directory for the first file.
 func (t *Target) make() error {
+	return t.makeWith(func(*userdir.Dir) error { return nil })
+}
+
+func (t *Target) makeWith(prepare func(dir *userdir.Dir) error) error {
 	if t.dir != nil {
 		return nil
 	}
@@ -78,16 +86,63 @@ func (t *Target) make() error {
 	if err != nil {
 		return err
 	}
-	if err := t.check(dir); err != nil {
+	err = prepare(dir)
+	if err == nil {
+		err = t.check(dir)
+	}
+	if err != nil {
 		return errors.Join(err, dir.Close())
 	}
 	t.dir = dir
 	return nil
 }
 
+const (
+	lockTime  = time.Minute // for which Lock waits
+	lockPause = 20 * time.Millisecond
+)
+
+// Lock makes the directory, and keeps other targets that are locked out of it until Close. It waits for one that is locked now.
+func (t *Target) Lock(ctx context.Context) error {
+	return t.makeWith(func(dir *userdir.Dir) error {
+		f, err := dir.File()
+		if errors.Is(err, unix.EACCES) {
+			return nil // it can be written, and not read
+		}
+		if err == nil {
+			t.lock, err = f, lock(ctx, f)
+		}
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = fmt.Errorf("another export writes to %s; wait for its end", dir.Path())
+		}
+		return err
+	})
+}
+
+func lock(ctx context.Context, f *os.File) error {
+	for deadline := time.Now().Add(lockTime); ; {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case errors.Is(err, unix.EWOULDBLOCK) && time.Now().Before(deadline):
+		case errors.Is(err, unix.EBADF), errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP):
+			return nil // the file system has no such locks
+		default:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lockPause):
+		}
+	}
+}
+
 // Close releases the directory.
 func (t *Target) Close() error {
 	err := t.forget()
+	if t.lock != nil {
+		err = errors.Join(err, t.lock.Close())
+	}
 	if t.dir != nil {
 		err = errors.Join(err, t.dir.Close())
 	}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -44,15 +45,33 @@ func (r *run) callHook(ctx context.Context, end commit.End, final commit.Final) 
 	return final
 }
 
-// export writes the outputs to a directory; a failure makes a complete run an error.
-func (r *run) export(ctx context.Context, final commit.Final) commit.Final {
-	err := deliver.Export(ctx, r.host, final.Row, r.task.Plan.Export)
-	if err == nil {
+// unexported says of a run that is committed later that its export is left to the caller.
+func (r *run) unexported(final commit.Final) commit.Final {
+	if r.task.Plan.Export == nil {
 		return final
 	}
-	err = fmt.Errorf("export to %q: %w", r.task.Plan.Analysis.Export, err)
-	if final.Outcome.State != catalog.Complete {
-		final.Report.Warnings = append(final.Report.Warnings, "the export is not complete: "+result.Sentence(err))
+	final.Report.Warnings = append(final.Report.Warnings, deliver.NothingWritten(r.task.Plan.Analysis.Export, final.Row.Key))
+	report, err := json.Marshal(final.Report)
+	if err == nil {
+		final.Row.Report = report
+	}
+	r.space.Warn(err)
+	return final
+}
+
+// export writes the outputs to a directory; a failure makes a complete run an error.
+func (r *run) export(ctx context.Context, final commit.Final) commit.Final {
+	left, err := deliver.Export(ctx, r.host, final.Row, r.task.Plan.Export)
+	warning := left.Warning()
+	if err != nil {
+		err = fmt.Errorf("export to %q: %w", r.task.Plan.Analysis.Export, err)
+		warning = result.NotExported + result.Sentence(err)
+	}
+	if err == nil || final.Outcome.State != catalog.Complete {
+		if warning != "" {
+			final.Report.Warnings = append(final.Report.Warnings, warning)
+			r.space.Warn(deliver.Amend(ctx, r.ledger, &final.Row, final.Outcome, final.Report))
+		}
 		return final
 	}
 	v := &final.Outcome

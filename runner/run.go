@@ -93,7 +93,7 @@ func (r *run) finish(ctx context.Context) (result.Result, error) {
 		}
 		final = delivered
 	case !errors.Is(err, phase.ErrSuperseded):
-		return r.keep(ctx, end, final, err)
+		return r.keep(ctx, end, r.unexported(final), err)
 	}
 	final = r.clean(ctx, end, final)
 	return r.result(end, final), err

@@ -2,6 +2,8 @@ package result
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -86,6 +88,22 @@ type Report struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Hints say what to do about the end of the run.
 	Hints []Hint `json:"hints,omitempty"`
+}
+
+// NotExported begins the warning of a run whose export was asked for and is not whole.
+const NotExported = "the export is not complete: "
+
+// Exported is the directory that the export of a run has written to; "" if there is none, or if that is not certain.
+func (r Result) Exported() string {
+	var asked struct{ Export string }
+	if json.Unmarshal(r.Analysis, &asked) != nil || r.Attempt == 0 || !r.State.Final() || r.State == catalog.Lost ||
+		r.Reason == ReasonExport || r.Reason == ReasonCommit {
+		return ""
+	}
+	if slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, NotExported) }) {
+		return ""
+	}
+	return asked.Export
 }
 
 // Usage is what a run used.

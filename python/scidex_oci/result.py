@@ -6,6 +6,7 @@ import base64
 import difflib
 import os
 import re
+import warnings
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
 from enum import Enum
@@ -498,9 +499,14 @@ class Result:
         return image(os.fspath(path), self.read(path))
 
     def export(self, directory: StrPath, overwrite: bool = False) -> None:
-        """Writes the outputs and ``scidex-result.json`` there; ``overwrite`` where it is not empty."""
+        """Writes the outputs and ``scidex-result.json`` there; ``overwrite`` where it is not empty. Warns of an output that has the name
+        of that file, which is not written."""
         switches = ["--overwrite"] if overwrite else []
-        self._tool().call("outputs", "export", *switches, "--", self.run_id, os.path.abspath(directory))
+        call = self._tool().start("outputs", "export", *switches, "--", self.run_id, os.path.abspath(directory))
+        call.wait()
+        call.check()
+        for line in call.said.decode(errors="replace").splitlines():
+            warnings.warn(line, stacklevel=2)
 
     def all_outputs(self) -> Iterator[Output]:
         """All outputs, also where ``outputs`` is cut off at 10,000."""

@@ -49,6 +49,9 @@ class RunTest(Case):
         with self.assertRaisesRegex(CommandError, "overwrite"):
             r.export(self.dir / "out")
         r.export(self.dir / "out", overwrite=True)
+        named = self.run_("sh", "-c", "echo mine >scidex-result.json")
+        with self.assertWarnsRegex(UserWarning, 'the output "scidex-result.json" is not written'):
+            named.export(self.dir / "named")
 
     def test_all_outputs_of_many(self) -> None:
         r = self.run_("sh", "-c", "touch a b c; mkfifo d")

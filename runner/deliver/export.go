@@ -17,46 +17,88 @@ import (
 )
 
 // ExportTo is Export to a directory at a path. It refuses one that is not empty unless overwrite.
-func ExportTo(ctx context.Context, host *phase.Host, run catalog.Run, dir string, overwrite bool) (err error) {
+func ExportTo(ctx context.Context, host *phase.Host, run catalog.Run, dir string, overwrite bool) (left LeftOut, err error) {
 	target, err := outputs.OpenTarget(dir, overwrite)
 	if err != nil {
-		return err
+		return left, err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	if err := Export(ctx, host, run, target); err != nil {
-		return fmt.Errorf("export to %q: %w", dir, err)
+	if left, err = Export(ctx, host, run, target); err != nil {
+		return left, fmt.Errorf("export to %q: %w", dir, err)
 	}
-	return nil
+	return left, nil
 }
 
 // Export writes the outputs of a run and its result into a directory as the caller's files, and its statement, if any; an output with
-// the name of one of these, or below it, is left out and stays in the blob store. Every blob is verified while it is read.
-func Export(ctx context.Context, host *phase.Host, run catalog.Run, target *outputs.Target) (err error) {
+// the name of one of these, or below it, is left out and stays in the blob store. Every blob is verified while
+// it is read. Exports into one directory come one after the other.
+func Export(ctx context.Context, host *phase.Host, run catalog.Run, target *outputs.Target) (left LeftOut, err error) {
 	if err := OutputsRemoved(run); err != nil {
-		return err
+		return left, err
 	}
+	if err := target.Lock(ctx); err != nil {
+		return left, err
+	}
+	return write(ctx, host, run, target)
+}
+
+func write(ctx context.Context, host *phase.Host, run catalog.Run, target *outputs.Target) (left LeftOut, err error) {
 	report, err := result.ReportOf(run)
 	if err != nil {
-		return err
+		return left, err
 	}
 	var failed error
+	left = LeftOut{Run: run.Key, Signed: report.Statement != nil}
 	err = host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
-		if e.Rejected == "" && !reserved(e.Path, report.Statement) {
+		if e.Rejected == "" && !left.Add(e.Path) {
 			failed = exportOne(ctx, host, target, e)
 		}
 		return failed == nil
 	})
 	if err = errors.Join(err, failed); err != nil {
-		return err
+		return left, err
 	}
-	return exportResult(ctx, host, target, run, report.Statement)
+	return left, exportResult(ctx, host, target, run, report.Statement)
 }
 
-// reserved reports whether an output has the name of a file of ours, or lies below it: an analysis may have made a file or
-// directory of that name.
-func reserved(path []byte, signed *result.Statement) bool {
+// NothingWritten is the warning of a run whose launcher did not come to the export.
+func NothingWritten(dir string, key catalog.Key) string {
+	return fmt.Sprintf("%snothing was written to %q; do it with \"scidex-oci outputs export %s DIR\"", result.NotExported, dir, key)
+}
+
+// LeftOut are outputs that are not written since a file of ours has their name, or that of a directory above them: an analysis may
+// have made such a file or directory.
+type LeftOut struct {
+	Run    catalog.Key
+	Signed bool // whether a statement is written too
+	Count  int64
+
+	first []byte
+}
+
+// Add reports whether an output is left out.
+func (l *LeftOut) Add(path []byte) bool {
 	name, _, _ := bytes.Cut(path, []byte("/"))
-	return string(name) == result.File || signed != nil && string(name) == result.StatementFile
+	ours := string(name) == result.File || l.Signed && string(name) == result.StatementFile
+	if ours && l.Count == 0 {
+		l.first = bytes.Clone(path)
+	}
+	if ours {
+		l.Count++
+	}
+	return ours
+}
+
+// Warning says which were left out and where they are; "" without any.
+func (l *LeftOut) Warning() string {
+	if l.Count == 0 {
+		return ""
+	}
+	name, more := outputs.Escape(l.first), ""
+	if l.Count > 1 {
+		more = fmt.Sprintf(" (and %d more)", l.Count-1)
+	}
+	return fmt.Sprintf("the output \"%s\"%s is not written, because scidex-oci writes a file of that name; \"scidex-oci outputs cat %s %s\" prints it", name, more, l.Run, name)
 }
 
 // exportResult writes the result: of a signed run as it was signed, after the statement.

@@ -51,61 +51,66 @@ func (b *Below) Close() error {
 
 // Export exports a run to the directory of its id, which appears when it is whole. A directory that has the run whole already stays
 // as it is: wrote is false. Any other that is not empty is refused unless overwrite.
-func (b *Below) Export(ctx context.Context, host *phase.Host, run catalog.Run) (wrote bool, err error) {
+func (b *Below) Export(ctx context.Context, host *phase.Host, run catalog.Run) (wrote bool, left LeftOut, err error) {
 	dir, err := b.dir()
 	if err != nil {
-		return false, fmt.Errorf("export: %w", err)
+		return false, left, fmt.Errorf("export: %w", err)
 	}
-	if wrote, err = b.export(ctx, host, run, dir); err != nil {
+	if wrote, left, err = b.export(ctx, host, run, dir); err != nil {
 		err = fmt.Errorf("export to %q: %w", filepath.Join(dir.Path(), run.ID), err)
 	}
-	return wrote, err
+	return wrote, left, err
 }
 
-func (b *Below) export(ctx context.Context, host *phase.Host, run catalog.Run, dir *userdir.Dir) (wrote bool, err error) {
+func (b *Below) export(ctx context.Context, host *phase.Host, run catalog.Run, dir *userdir.Dir) (wrote bool, left LeftOut, err error) {
 	own, err := dir.Sub(run.ID)
 	if errors.Is(err, fs.ErrNotExist) {
-		return true, exportNew(ctx, host, run, dir)
+		left, err = exportNew(ctx, host, run, dir)
+		return true, left, err
 	}
 	if err != nil {
-		return false, err
+		return false, left, err
 	}
 	target := outputs.NewTarget(own, true)
 	defer func() { err = errors.Join(err, target.Close()) }()
 	names, err := own.Names(1)
 	switch {
 	case err != nil:
-		return false, err
+		return false, left, err
 	case len(names) == 0:
-		return true, exportNew(ctx, host, run, dir)
+		left, err = exportNew(ctx, host, run, dir)
+		return true, left, err
 	}
 	whole, err := holds(ctx, host, run, own)
 	switch {
 	case whole || err != nil:
-		return false, err
+		return false, left, err
 	case b.overwrite:
-		return true, Export(ctx, host, run, target)
+		left, err = Export(ctx, host, run, target)
+		return true, left, err
 	}
-	return false, fmt.Errorf("it is not empty, and has not run %q whole; move it away, or use --overwrite", run.Key)
+	return false, left, fmt.Errorf("it is not empty, and has not run %q whole; move it away, or use --overwrite", run.Key)
 }
 
 // exportNew exports to a directory of another name, and gives it that of the run's id.
-func exportNew(ctx context.Context, host *phase.Host, run catalog.Run, dir *userdir.Dir) (err error) {
+func exportNew(ctx context.Context, host *phase.Host, run catalog.Run, dir *userdir.Dir) (left LeftOut, err error) {
 	name := unfinished + run.ID
 	own, lock, err := lockEmpty(ctx, dir, name)
 	if err != nil {
-		return err
+		return left, err
 	}
 	target := outputs.NewTarget(own, false)
 	defer func() { err = errors.Join(err, target.Close(), lock.Close()) }()
-	err = Export(ctx, host, run, target)
+	if err = OutputsRemoved(run); err == nil {
+		left, err = write(ctx, host, run, target)
+	}
 	if err == nil {
 		err = dir.Rename(name, dir, run.ID, 0) // an empty directory gives way
 	}
 	if err != nil {
 		err = errors.Join(err, own.Do(func() error { return outputs.Empty(ctx, lock) }), dir.Remove(name, lock))
 	}
-	return err
+	return left, err
 }
 
 // lockEmpty makes a directory, or empties what a killed export left of it. Its lock is held until lock is closed.
@@ -163,9 +168,9 @@ func holds(ctx context.Context, host *phase.Host, run catalog.Run, dir *userdir.
 	if err != nil {
 		return false, err
 	}
-	whole := true
+	whole, left := true, LeftOut{Signed: report.Statement != nil}
 	err = host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
-		if e.Rejected == "" && !reserved(e.Path, report.Statement) {
+		if e.Rejected == "" && !left.Add(e.Path) {
 			st, err := dir.LstatBelow(string(e.Path))
 			whole = err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == e.Size
 		}

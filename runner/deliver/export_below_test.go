@@ -26,6 +26,12 @@ import (
 // exported is a host with a run that has two outputs.
 func exported(t *testing.T) (*phase.Host, catalog.Run) {
 	t.Helper()
+	return exportedOf(t, "a.txt", "dir/b.txt")
+}
+
+// exportedOf is a host with a run that has these outputs, in their order.
+func exportedOf(t *testing.T, paths ...string) (*phase.Host, catalog.Run) {
+	t.Helper()
 	cat, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +42,7 @@ func exported(t *testing.T) (*phase.Host, catalog.Run) {
 		t.Fatal(err)
 	}
 	var entries []outputs.Entry
-	for _, path := range []string{"a.txt", "dir/b.txt"} {
+	for _, path := range paths {
 		content := "content of " + path
 		sum := sha256.Sum256([]byte(content))
 		digest := hex.EncodeToString(sum[:])
@@ -92,7 +98,8 @@ func exportBelow(t *testing.T, host *phase.Host, run catalog.Run, dir string, ov
 		return false, err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	return b.Export(t.Context(), host, run)
+	wrote, _, err = b.Export(t.Context(), host, run)
+	return wrote, err
 }
 
 // TestExportGoesWhereItWasNamed: a directory that is exchanged after it was named is not written to, and nothing in it is removed.
@@ -104,14 +111,14 @@ func TestExportGoesWhereItWasNamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return func() error { return Export(t.Context(), host, run, to) }, to.Close
+			return func() error { _, err := Export(t.Context(), host, run, to); return err }, to.Close
 		},
 		"of many": func(dir string) (func() error, func() error) {
 			b, err := OpenBelow(dir, false)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return func() error { _, err := b.Export(t.Context(), host, run); return err }, b.Close
+			return func() error { _, _, err := b.Export(t.Context(), host, run); return err }, b.Close
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

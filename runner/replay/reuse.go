@@ -147,7 +147,11 @@ func reused(ctx context.Context, host *phase.Host, run catalog.Run, p *plan.Plan
 	}
 	res.Warnings = append(res.Warnings, cutLogs(res)...)
 	if p.Export != nil {
-		err = deliver.Export(ctx, host, run, p.Export)
+		var left deliver.LeftOut
+		left, err = deliver.Export(ctx, host, run, p.Export)
+		if warning := left.Warning(); warning != "" {
+			res.Warnings = append(res.Warnings, warning)
+		}
 	}
 	return res, err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -99,8 +100,13 @@ func stageFiles(ctx context.Context, host *phase.Host, run catalog.Run, kept str
 		return s, nil, err
 	}
 	done = func() error { return errors.Join(os.RemoveAll(dir.Name()), dir.Close()) }
-	if err := deliver.ExportTo(ctx, host, run, dir.Name(), true); err != nil {
+	files := filepath.Join(dir.Name(), "files")
+	left, err := deliver.ExportTo(ctx, host, run, files, false)
+	if err != nil {
 		return s, nil, errors.Join(err, done())
 	}
-	return staged{dir.Name(), "a copy of its outputs"}, done, nil
+	if warning := left.Warning(); warning != "" {
+		host.Log.Warn(warning)
+	}
+	return staged{files, "a copy of its outputs"}, done, nil
 }

@@ -215,3 +215,32 @@ func (h *harness) listAll(id string) (all []listed) {
 	}
 	return all
 }
+
+// TestOutputNamedLikeTheResult: an output with the name of the exported result is in the catalog, and each export says that it has not
+// written it.
+func TestOutputNamedLikeTheResult(t *testing.T) {
+	h := newHarness(t)
+	const said = `the output "scidex-result.json" is not written, because scidex-oci writes a file of that name`
+	script := []string{"sh", "-c", "echo mine >scidex-result.json; echo a >a; exit 3"}
+	out := h.finish(h.command(theHost.bin, append([]string{"--root", h.root, "run", "--id", "r", "--limits", "best-effort", "--export", "out", "--"}, script...)...))
+	if !strings.Contains(out.stderr, said) || !strings.Contains(out.stderr, "exported    "+h.path("out")+"\n") || strings.Contains(out.stderr, "outputs export") {
+		t.Errorf("run --export:\n%s", out.stderr)
+	}
+	if got := h.mustRun("outputs", "cat", "r", "scidex-result.json").stdout; got != "mine\n" {
+		t.Errorf("the output is %q", got)
+	}
+	if got := h.mustRun("show", "r").stdout; !strings.Contains(got, said) {
+		t.Errorf("show:\n%s", got)
+	}
+	if got := h.mustRun("outputs", "export", "r", "again").stderr; !strings.Contains(got, said) {
+		t.Errorf("outputs export:\n%s", got)
+	}
+	if got := h.mustRun("outputs", "export", "--state", "failed", "many").stderr; !strings.Contains(got, strings.ReplaceAll(said, `"`, `\"`)) {
+		t.Errorf("outputs export of many:\n%s", got)
+	}
+	h.write("lines.jsonl", `{"id":"b","command":["sh","-c","echo mine >scidex-result.json"]}`+"\n", 0o644)
+	got := h.mustRun("batch", "--json", "--limits", "best-effort", "--export", "below", "lines.jsonl")
+	if !strings.Contains(got.stderr, said) || !strings.Contains(got.stdout, strings.ReplaceAll(said, `"`, `\"`)) {
+		t.Errorf("batch --export:\n%s%s", got.stdout, got.stderr)
+	}
+}

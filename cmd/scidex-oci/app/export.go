@@ -72,10 +72,14 @@ func runOutputsExport(ctx context.Context, p *command.Program, st *stores.Stores
 	if err != nil {
 		return err
 	}
-	if err := deliver.ExportTo(ctx, st.Host, run, options.Absolute(here, dir), o.overwrite); err != nil {
+	left, err := deliver.ExportTo(ctx, st.Host, run, options.Absolute(here, dir), o.overwrite)
+	if err != nil {
 		return err
 	}
-	p.Tell("wrote %s and the result to %s", screen.Count(int(run.OutputsTotal), "output"), dir)
+	if warning := left.Warning(); warning != "" {
+		fmt.Fprintf(p.Stderr, "scidex-oci: %s\n", warning)
+	}
+	p.Tell("wrote %s and the result to %s", screen.Count(int(run.OutputsTotal-left.Count), "output"), dir)
 	return nil
 }
 
@@ -119,7 +123,10 @@ func (e *exporter) export(ctx context.Context, run catalog.Run) bool {
 		e.going++
 		return true
 	}
-	wrote, err := e.below.Export(ctx, e.stores.Host, run)
+	wrote, left, err := e.below.Export(ctx, e.stores.Host, run)
+	if warning := left.Warning(); warning != "" {
+		e.stores.Host.Log.Warn(warning)
+	}
 	switch {
 	case ctx.Err() != nil:
 		e.first = ctx.Err()

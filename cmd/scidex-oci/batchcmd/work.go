@@ -30,13 +30,16 @@ func (b *session) work() batch.Work {
 }
 
 // export writes the outputs of a run to the directory of its id.
-func (b *session) export(ctx context.Context, key catalog.Key) error {
+func (b *session) export(ctx context.Context, key catalog.Key) (warning string, err error) {
 	run, err := b.stores.Catalog.Get(ctx, key)
 	if err != nil {
-		return fmt.Errorf("export: %w", err)
+		return "", fmt.Errorf("export: %w", err)
 	}
-	_, err = b.below.Export(ctx, b.stores.Host, run)
-	return err
+	_, left, err := b.below.Export(ctx, b.stores.Host, run)
+	if warning = left.Warning(); warning != "" {
+		b.say(fmt.Sprintf("%s: %s", key, warning))
+	}
+	return warning, err
 }
 
 // source gives each line an id, but with --resume, which needs that of the batch before.

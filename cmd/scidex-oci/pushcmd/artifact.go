@@ -18,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/statement"
 	"github.com/scidex-ai/scidex-oci/rootfs/registry"
+	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
@@ -39,14 +40,18 @@ func artifacts(ctx context.Context, st *stores.Stores, run catalog.Run) (first r
 	first = registry.Artifact{Type: outputsType, Annotations: map[string]string{
 		ocispec.AnnotationTitle: run.ID, attemptAnnotation: fmt.Sprint(run.Attempt),
 	}}
+	left := deliver.LeftOut{Run: run.Key}
 	err = st.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
-		if e.Rejected == "" {
+		if e.Rejected == "" && !left.Add(e.Path) {
 			first.Files = append(first.Files, fileOf(st, result.NewOutput(e)))
 		}
 		return true
 	})
 	if err != nil {
 		return first, nil, err
+	}
+	if warning := left.Warning(); warning != "" {
+		st.Host.Log.Warn(warning)
 	}
 	raw, err := resultOf(ctx, st, run, report.Statement)
 	if err != nil {

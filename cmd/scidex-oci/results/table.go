@@ -2,7 +2,6 @@
 package results
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -39,7 +38,7 @@ func (t Table) Summary(r result.Result) {
 	t.postProcess(r)
 	t.advice(r)
 	t.Row("kept", screen.Escape(r.Kept))
-	t.Row("exported", screen.Escape(exportOf(r)))
+	t.Row("exported", screen.Escape(r.Exported()))
 	t.next(r)
 }
 
@@ -140,21 +139,12 @@ func (t Table) next(r result.Result) {
 	if r.State == catalog.Failed {
 		lines = append(lines, t.Program+" run --shell "+id)
 	}
-	if r.OutputsTotal > 0 && exportOf(r) == "" {
+	if r.OutputsTotal > 0 && r.Exported() == "" {
 		lines = append(lines, t.Program+" outputs export "+id+" DIR")
 	}
 	for _, line := range lines {
 		t.Continued(line)
 	}
-}
-
-// exportOf is the directory that has the outputs of a complete run, "" without one.
-func exportOf(r result.Result) string {
-	var asked struct{ Export string }
-	if r.State != catalog.Complete || json.Unmarshal(r.Analysis, &asked) != nil {
-		return ""
-	}
-	return asked.Export
 }
 
 func runName(r result.Result) string {

@@ -82,6 +82,33 @@ func TestSummaryOfBestEffort(t *testing.T) {
 	}
 }
 
+// TestSummaryOfExports: an export is confirmed whatever the state, and advised only to who has none.
+func TestSummaryOfExports(t *testing.T) {
+	for _, tt := range []struct {
+		state   catalog.State
+		reason  result.Reason
+		warning string
+		want    bool
+	}{
+		{catalog.Complete, result.ReasonExit, "", true},
+		{catalog.Failed, result.ReasonExit, "", true},
+		{catalog.Canceled, result.ReasonStopped, "", true},
+		{catalog.Error, result.ReasonPostProcess, "", true},
+		{catalog.Failed, result.ReasonExit, result.NotExported + "the disk is full", false},
+		{catalog.Error, result.ReasonExport, "", false},
+		{catalog.Lost, result.ReasonSupervisorLost, "", false},
+		{catalog.Running, "", "", false},
+	} {
+		r := sample()
+		r.State, r.Reason, r.Warnings, r.Analysis = tt.state, tt.reason, []string{tt.warning}, []byte(`{"export":"/tmp/out"}`)
+		var got bytes.Buffer
+		Table{Table: screen.Table{W: &got}, Program: "scidex-oci"}.Summary(r)
+		if strings.Contains(got.String(), "exported    /tmp/out\n") != tt.want || strings.Contains(got.String(), "outputs export") == tt.want {
+			t.Errorf("%s, %s, %q:\n%s", tt.state, tt.reason, tt.warning, got.String())
+		}
+	}
+}
+
 // TestSummaryOfRequests: why one failed is beside it, since no hint has that.
 func TestSummaryOfRequests(t *testing.T) {
 	r := sample()

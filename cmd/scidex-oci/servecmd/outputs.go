@@ -61,6 +61,7 @@ type exportParams struct {
 type exported struct {
 	Directory string `json:"directory"` // absolute
 	Outputs   int64  `json:"outputs"`
+	Warning   string `json:"warning,omitempty"` // of outputs that are not written
 }
 
 // export writes the outputs of a run and its result into a directory.
@@ -85,8 +86,9 @@ func (p *peer) export(ctx context.Context, r rpc.Request) (any, error) {
 		return nil, err
 	}
 	defer done()
-	if err := deliver.ExportTo(ctx, p.Stores.Host, run, dir, params.Overwrite); err != nil {
+	left, err := deliver.ExportTo(ctx, p.Stores.Host, run, dir, params.Overwrite)
+	if err != nil {
 		return nil, err
 	}
-	return exported{dir, run.OutputsTotal}, nil
+	return exported{dir, run.OutputsTotal - left.Count, left.Warning()}, nil
 }

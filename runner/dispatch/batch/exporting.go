@@ -13,7 +13,7 @@ import (
 type Exporting struct {
 	Work
 	// Export writes the outputs of a run, unless they are there already.
-	Export func(ctx context.Context, run catalog.Key) error
+	Export func(ctx context.Context, run catalog.Key) (warning string, err error)
 }
 
 // Do exports the line's run, unless the line has an export of its own.
@@ -22,12 +22,14 @@ func (e Exporting) Do(ctx context.Context, line Line, stop <-chan request.StopSi
 	if line.Analysis.Export != "" || o.Err != nil || o.Result.Attempt == 0 || !o.Result.State.Final() {
 		return o
 	}
-	err := e.Export(ctx, catalog.Key{ID: o.Result.ID, Attempt: o.Result.Attempt})
-	if err == nil {
-		return o
+	warning, err := e.Export(ctx, catalog.Key{ID: o.Result.ID, Attempt: o.Result.Attempt})
+	if err != nil {
+		warning = result.NotExported + result.Sentence(err)
 	}
-	if o.Result.State != catalog.Complete {
-		o.Result.Warnings = append(o.Result.Warnings, "the export is not complete: "+result.Sentence(err))
+	if err == nil || o.Result.State != catalog.Complete {
+		if warning != "" {
+			o.Result.Warnings = append(o.Result.Warnings, warning)
+		}
 		return o
 	}
 	o.Passed = false

@@ -19,11 +19,13 @@ func TestExporting(t *testing.T) {
 		line     Line
 		outcome  Outcome
 		fails    bool
+		left     string // the warning of the export
 		exported []catalog.Key
 		state    catalog.State
 		warnings int
 	}{
 		{name: "complete", outcome: endedAs(catalog.Complete), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Complete},
+		{name: "complete, and an output is left out", left: "left out", outcome: endedAs(catalog.Complete), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Complete, warnings: 1},
 		{name: "of an earlier batch", outcome: Outcome{Result: endedAs(catalog.Complete).Result, Passed: true}, exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Complete},
 		{name: "failed", outcome: endedAs(catalog.Failed), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Failed},
 		{name: "with an export of its own", line: Line{Analysis: spec.Analysis{Export: "/x"}}, outcome: endedAs(catalog.Complete), state: catalog.Complete},
@@ -36,12 +38,12 @@ func TestExporting(t *testing.T) {
 			var exported []catalog.Key
 			e := Exporting{
 				Work: workFunc(func(Line, <-chan request.StopSignal) Outcome { return tt.outcome }),
-				Export: func(_ context.Context, run catalog.Key) error {
+				Export: func(_ context.Context, run catalog.Key) (string, error) {
 					exported = append(exported, run)
 					if tt.fails {
-						return full
+						return "", full
 					}
-					return nil
+					return tt.left, nil
 				},
 			}
 			got := e.Do(t.Context(), tt.line, nil)

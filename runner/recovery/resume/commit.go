@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/commit"
+	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
@@ -59,7 +60,7 @@ func endOf(left remains) (phase.Ended, error) {
 	}
 	warnings := append(ended.Report.Warnings, recoveredWarning)
 	if export := ended.Analysis.Export; export != "" {
-		warnings = append(warnings, fmt.Sprintf("nothing was exported to %q; do it with \"scidex-oci outputs export %s DIR\"", export, ended.Key))
+		warnings = append(warnings, deliver.NothingWritten(export, ended.Key))
 	}
 	if left.ingest == nil {
 		warnings = append(warnings, "the logs are lost: the directory that held them was gone")
