@@ -2,6 +2,8 @@ package watch
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -27,9 +29,16 @@ func show(ctx context.Context, host *phase.Host, run catalog.Run, more func(list
 	if run, waits := Current(host, run); waits {
 		return showWaiting(host, run)
 	}
+	run, killed, err := judgeLife(ctx, host, run)
+	if err != nil {
+		return result.Result{}, err
+	}
 	res, err := result.New(run)
 	if err != nil {
 		return res, err
+	}
+	if killed {
+		res.Message = Killed(run.Key)
 	}
 	events, err := host.Catalog.Events(ctx, run.Key)
 	if err != nil {
@@ -40,4 +49,25 @@ func show(ctx context.Context, host *phase.Host, run catalog.Run, more func(list
 		res.AddEntry(e)
 		return len(res.Outputs)+len(res.Rejected) < result.ListingMax && more(res)
 	})
+}
+
+// judgeLife reports whether a run has not ended and its launcher was killed. It returns the run as it ended, if that was just now.
+func judgeLife(ctx context.Context, host *phase.Host, run catalog.Run) (_ catalog.Run, killed bool, err error) {
+	if run.State != catalog.Running {
+		return run, false, nil
+	}
+	live, err := Attach(host, run)
+	if err == nil {
+		return run, false, live.Close()
+	}
+	if !errors.Is(err, ErrDead) {
+		return run, false, nil // it cannot be known here
+	}
+	run, err = host.Catalog.Get(ctx, run.Key)
+	return run, run.State == catalog.Running, err
+}
+
+// Killed says of a run that its launcher was killed, so that its end was not recorded.
+func Killed(key catalog.Key) string {
+	return fmt.Sprintf("run %q does not live any more: its scidex-oci was killed; \"scidex-oci gc\" records that", key)
 }

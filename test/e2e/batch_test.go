@@ -454,7 +454,7 @@ func TestBatchIsEndedBySecondSignal(t *testing.T) {
 	var stdout strings.Builder
 	cmd := h.runningBatch(&stdout, flags(id), "--grace=1h", file)
 	h.tell(cmd, unix.SIGTERM)
-	until(t, hangTimeout, "it is asked to end", func() bool { return strings.Contains(h.do("logs", "--stderr", id).stderr, "asked") })
+	until(t, hangTimeout, "it is asked to end", func() bool { return strings.Contains(h.do("logs", "--stderr", id).stdout, "asked") })
 	h.tell(cmd, unix.SIGTERM)
 	h.ended(cmd, 143)
 	h.expectStates(h.results(stdout.String()), map[string]string{id: "canceled@1"})

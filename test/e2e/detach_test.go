@@ -142,7 +142,7 @@ func TestDetached(t *testing.T) {
 			t.Errorf("%s: exit code %d, %d bytes of %d, stderr %q", name, out.code, len(out.stdout), want.Len(), out.stderr)
 		}
 	}
-	if out := errs.end(); out.code != 0 || out.stdout != "" || out.stderr != "first\nsecond\n" {
+	if out := errs.end(); out.code != 0 || out.stderr != "" || out.stdout != "first\nsecond\n" {
 		t.Errorf("stderr alone: %+v", out)
 	}
 }
@@ -293,6 +293,13 @@ func TestDetachedKilled(t *testing.T) {
 	}
 	if out := h.mustRun("ls").stdout; !strings.Contains(out, "running (dead)") {
 		t.Errorf("ls: %s", out)
+	}
+	const killed = "does not live any more: its scidex-oci was killed"
+	if out := h.mustRun("show", id).stdout; !strings.Contains(out, "state       running (dead)\n") || !strings.Contains(out, killed) {
+		t.Errorf("show: %s", out)
+	}
+	if r := h.show(id); r.State != "running" || !strings.Contains(r.Message, killed) {
+		t.Errorf("show --json: %s, %q", r.State, r.Message)
 	}
 	expectGone(t, all, id)
 	h.mustRefuse([]string{"stop", id}, id+"@1", "was killed", "scidex-oci gc")

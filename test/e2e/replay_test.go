@@ -371,7 +371,7 @@ func TestReusePrints(t *testing.T) {
 			t.Errorf("no %q in %q", want, again.stderr)
 		}
 	}
-	logs := h.mustRun("logs", "@last", "--stderr").stderr
+	logs := h.mustRun("logs", "@last", "--stderr").stdout
 	if logs != "to-err\n" {
 		t.Fatalf("the log of standard error is %q", logs)
 	}

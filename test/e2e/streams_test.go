@@ -7,7 +7,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -49,7 +52,7 @@ func TestStreamsAreUntouched(t *testing.T) {
 	if logs.stdout != string(want) || logs.stderr != string(backwards) {
 		t.Errorf("logs gives %d and %d bytes that are not those written", len(logs.stdout), len(logs.stderr))
 	}
-	if one := h.mustRun("logs", "--stderr", h.id("s")); one.stdout != "" || one.stderr != string(backwards) {
+	if one := h.mustRun("logs", "--stderr", h.id("s")); one.stderr != "" || one.stdout != string(backwards) {
 		t.Errorf("logs --stderr gives %d and %d bytes", len(one.stdout), len(one.stderr))
 	}
 	r := h.show(h.id("s"))
@@ -152,5 +155,70 @@ func TestClosedStreams(t *testing.T) {
 				t.Errorf("logs %+v", logs)
 			}
 		})
+	}
+}
+
+// TestNoReader: a command whose standard output nothing reads ends by SIGPIPE, or as if it did, without a word.
+func TestNoReader(t *testing.T) {
+	h := newHarness(t)
+	id := h.id("s")
+	h.start(append(flags("--id", id, "--label", "a=b"), shell("printf 'a\\n1\\n' >t.csv; echo out; echo err >&2")...)...)
+	for _, args := range [][]string{
+		{"table", "--label", "a=b", "t.csv"},
+		{"table", "--label", "a=b", "--format", "json", "t.csv"},
+		{"outputs", "cat", id, "t.csv"},
+		{"outputs", "ls", id},
+		{"outputs", "ls", "--json", id},
+		{"outputs", "find", "t.csv"},
+		{"ls"},
+		{"ls", "--json"},
+		{"show", id},
+		{"show", "--json", id},
+		{"logs", "--stdout", id},
+		{"logs", "--stderr", id},
+		{"stats"},
+		{"report", id, "-o", "-"},
+		{"catalog", "check"},
+		{"doctor", "--json"},
+		{"config"},
+		{"help"},
+	} {
+		reads, writes, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := reads.Close(); err != nil {
+			t.Fatal(err)
+		}
+		cmd := h.command(h.program, args...)
+		cmd.Stdout = writes
+		out := h.end(cmd)
+		writes.Close()
+		status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+		if ended := ok && (status.Signal() == syscall.SIGPIPE || out.code == 141); !ended || out.stderr != "" {
+			t.Errorf("%q: %v, %q", args, cmd.ProcessState, out.stderr)
+		}
+	}
+}
+
+// TestQuiet: of a run that something else than its analysis has ended one line says so.
+func TestQuiet(t *testing.T) {
+	h := newHarness(t)
+	for _, tt := range []struct {
+		flags []string
+		shell string
+		want  string
+	}{
+		{nil, "exit 3", ""},
+		{nil, "true", ""},
+		{[]string{"--timeout", "1s"}, "sleep 60", "scidex-oci: timed out after 1s\n"},
+		{nil, "kill -KILL $$", "scidex-oci: the analysis was killed by SIGKILL\n"},
+		{[]string{"--output", "none"}, "true", "scidex-oci: nothing in /work matches the declared output \"none\"\n"},
+		{[]string{"--json", "--timeout", "1s"}, "sleep 60", ""}, // the object has it
+	} {
+		args := slices.Concat([]string{"run", "--quiet", "--limits", "best-effort"}, tt.flags, []string{"--", "sh", "-c", tt.shell})
+		if got := h.do(args...).stderr; got != tt.want {
+			t.Errorf("%q: %q, want %q", args, got, tt.want)
+		}
 	}
 }

@@ -42,7 +42,7 @@ func (o *logsOptions) flags() []cli.Flag {
 	return options.List(
 		options.Bool(&o.follow, "follow", "from the start, and go on until the run has ended", "f"),
 		options.Bool(&o.stdout, "stdout", "standard output only"),
-		options.Bool(&o.stderr, "stderr", "standard error only"),
+		options.Bool(&o.stderr, "stderr", "standard error only, on standard output"),
 	)
 }
 
@@ -56,12 +56,12 @@ func runLogs(ctx context.Context, p *command.Program, st *stores.Stores, o logsO
 	}
 	stdout, closeStdout := screen.Display(p.Stdout.File)
 	stderr, closeStderr := screen.Display(p.Stderr)
-	var to watch.Streams
-	if o.stdout {
-		to[0] = stdout
-	}
-	if o.stderr {
-		to[1] = stderr
+	to := watch.Streams{stdout, stderr}
+	switch {
+	case !o.stdout:
+		to = watch.Streams{1: stdout}
+	case !o.stderr:
+		to = watch.Streams{0: stdout}
 	}
 	run, err = watch.CopyLogs(ctx, st.Host, run, to, o.follow)
 	err = errors.Join(err, closeStdout(), closeStderr())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -67,11 +68,20 @@ func execute(args []string, p *command.Program) int {
 	if err == nil {
 		err = p.Stdout.Err()
 	}
+	if readerGone(err, p.Stdout) {
+		err = command.ExitStatus(128 + int(syscall.SIGPIPE)) // as that ends a command that catches no signal
+	}
 	if !command.Silent(err) {
 		fmt.Fprintf(p.Stderr, "scidex-oci: %s\n", screen.Escape(inodes.Explain(err).Error()))
 	}
 	p.SendSpans()
 	return command.ExitCode(err)
+}
+
+// readerGone reports whether an error is that nothing reads standard output any more.
+func readerGone(err error, stdout *screen.Stdout) bool {
+	var at *fs.PathError
+	return errors.Is(err, syscall.EPIPE) && errors.As(err, &at) && stdout.File != nil && at.Path == stdout.Name()
 }
 
 // bug is a bug of ours that was caught late.

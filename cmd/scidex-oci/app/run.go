@@ -259,13 +259,18 @@ func (s *session) report(result result.Result, err error) error {
 	switch {
 	case err != nil:
 		return withHints(err, result.Hints)
-	case result.State == catalog.Error && !tabled:
+	case !tabled && (result.State == catalog.Error || !s.request.JSON && endedByOthers(result)):
 		fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(result.Message))
 	}
 	if result.ExitCode == 0 {
 		return nil
 	}
 	return command.ExitStatus(result.ExitCode)
+}
+
+// endedByOthers reports whether a run was ended, so that its analysis could not say why.
+func endedByOthers(r result.Result) bool {
+	return r.State.Final() && r.State != catalog.Complete && r.Reason != result.ReasonExit
 }
 
 func (s *session) table() results.Table {

@@ -27,7 +27,7 @@ func (o *Run) Flags(g *Global) []*Flag {
 		Bool(&o.JSON, "json", "print the result as one JSON object on standard output; the analysis' own output goes to standard error"),
 		Given(&o.Events, "events", "write what happens as JSON lines to `FILE|fd:N`: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json"),
 		Given(&o.Trace, "trace", "write how long each phase of the run takes to `FILE` as Chrome trace events, for chrome://tracing or Perfetto; see docs/trace.md"),
-		Bool(&o.Quiet, "quiet", "leave the status line and the closing table out", "q"),
+		Bool(&o.Quiet, "quiet", "leave the status line and the closing table out; of a run that a limit or a signal has ended, one line says so", "q"),
 	)...)
 }
 

@@ -64,7 +64,11 @@ func (t Table) advice(r result.Result) {
 }
 
 func (t Table) ending(r result.Result) {
-	t.Row("state", stateColour(t.Palette, r.State, Ending(r)))
+	state := Ending(r)
+	if r.State == catalog.Running && r.Message != "" {
+		state += " (dead)"
+	}
+	t.Row("state", stateColour(t.Palette, r.State, state))
 	if r.State != catalog.Complete {
 		t.Row("message", screen.Escape(r.Message))
 	}

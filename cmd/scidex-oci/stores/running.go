@@ -42,7 +42,7 @@ func (st *Stores) Stop(ctx context.Context, run catalog.Run, now bool) (*watch.L
 
 // Killed is the error of a run whose launcher died, so that its end was not recorded.
 func Killed(key catalog.Key) error {
-	return fmt.Errorf("run %q does not live any more: its scidex-oci was killed; \"scidex-oci gc\" records that", key)
+	return errors.New(watch.Killed(key))
 }
 
 // Await waits until a run has ended.
