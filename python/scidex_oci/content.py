@@ -1,6 +1,6 @@
 """Code and files that are given as values: they are written to a private directory for the time of the run.
 
-Its lock says that it is in use. Where Python is killed, the engine or the command of the run removes it, and ``gc`` what they leave.
+Its lock says that it is in use. If Python is killed, the engine or the command of the run removes it, and ``gc`` what they leave.
 """
 
 from __future__ import annotations

@@ -97,7 +97,8 @@ class ContentTest(Case):
         return child
 
     def test_client_is_killed(self) -> None:
-        for options in ("", "on_output=print"):  # by an engine, by a command
+        elsewhere = "tool=scidex_oci.Tool(environ={'TMPDIR': '/'})"
+        for options in ("", "on_output=print", elsewhere, f"on_output=print, {elsewhere}"):  # by an engine, by a command
             for number in (signal.SIGTERM, signal.SIGKILL):
                 with self.subTest(options=options, number=number):
                     run_id = f"{number.name}-{len(options)}"

@@ -76,9 +76,7 @@ func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
 	s.trace, bad = newTrace(o.Trace, p.AsksForSpans(), p.Began, p.Main)
 	s.err = cmp.Or(s.err, bad)
 	result, err := s.run(s.trace.with(c.Context))
-	if a := s.request.Analysis; lockdir.IsContent(a.Script) || lockdir.IsContent(a.Stage) {
-		_, _ = lockdir.SweepContent(false) // what a client has left that was killed meanwhile; else gc removes it
-	}
+	_ = lockdir.SweepContentOf(s.request.Analysis.Script, s.request.Analysis.Stage) // else gc does it
 	return s.end(result, err)
 }
 

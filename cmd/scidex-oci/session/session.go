@@ -115,6 +115,7 @@ func (s *Session) do(ctx context.Context, line batch.Line, stop <-chan request.S
 	if s.request.Hook != nil {
 		runs.Hook = s.hook
 	}
+	defer lockdir.SweepContentOf(line.Analysis.Script, line.Analysis.Stage) //nolint:errcheck // else gc does it
 	return runs.Do(ctx, line, stop)
 }
 

@@ -2,6 +2,7 @@ package lockdir
 
 import (
 	"crypto/rand"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,9 +18,17 @@ func MakeContent() (*os.File, error) {
 	return Make(filepath.Join(os.TempDir(), contentPrefix+rand.Text()))
 }
 
-// IsContent reports whether a file is in a directory as MakeContent makes them.
-func IsContent(path string) bool {
-	return strings.HasPrefix(filepath.Base(filepath.Dir(path)), contentPrefix)
+// SweepContentOf removes the directory of a script or of files that were handed to a run, if its client was killed. The client may
+// have another directory for temporary files.
+func SweepContentOf(paths ...string) error {
+	var errs []error
+	for _, path := range paths {
+		if dir := filepath.Dir(path); strings.HasPrefix(filepath.Base(dir), contentPrefix) {
+			_, err := sweep(dir, false, nil)
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // SweepContent removes such directories whose client was killed. With dry it removes nothing, and returns what it would remove.

@@ -40,9 +40,14 @@ func TestSweepContent(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	for path, want := range map[string]bool{filepath.Join(held.Name(), "analysis.py"): true, filepath.Join(other, "a.py"): false, "": false} {
-		if IsContent(path) != want {
-			t.Errorf("%q: want %v", path, want)
+	elsewhere := filepath.Join(t.TempDir(), contentPrefix+"1")
+	if err := os.Mkdir(elsewhere, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]bool{held.Name(): true, other: true, elsewhere: false} {
+		err := SweepContentOf(filepath.Join(dir, "analysis.py"), "")
+		if _, failed := os.Stat(dir); err != nil || (failed == nil) != want {
+			t.Errorf("%s: %v, %v", dir, err, failed)
 		}
 	}
 }
