@@ -66,7 +66,7 @@ func NothingWritten(dir string, key catalog.Key) string {
 	return fmt.Sprintf("%snothing was written to %q; do it with \"scidex-oci outputs export %s DIR\"", result.NotExported, dir, key)
 }
 
-// LeftOut are outputs that are not written since a file of ours has their name, or that of a directory above them: an analysis may
+// LeftOut are outputs that are not written since a file of scidex-oci has their name, or that of a directory above them: an analysis may
 // have made such a file or directory.
 type LeftOut struct {
 	Run    catalog.Key
@@ -79,14 +79,14 @@ type LeftOut struct {
 // Add reports whether an output is left out.
 func (l *LeftOut) Add(path []byte) bool {
 	name, _, _ := bytes.Cut(path, []byte("/"))
-	ours := string(name) == result.File || l.Signed && string(name) == result.StatementFile
-	if ours && l.Count == 0 {
+	taken := string(name) == result.File || l.Signed && string(name) == result.StatementFile
+	if taken && l.Count == 0 {
 		l.first = bytes.Clone(path)
 	}
-	if ours {
+	if taken {
 		l.Count++
 	}
-	return ours
+	return taken
 }
 
 // Warning says which were left out and where they are; "" without any.
