@@ -15,7 +15,7 @@ func TestOutputsPush(t *testing.T) {
 	s := newRegistrySite(t)
 	key := s.newKey("key")
 	id := s.harness.newID()
-	s.mustRun("run", "--id", id, "--limits", "best-effort", "--data=none", "--docs=none", "--", "sh", "-c", `echo one >one.txt; mkdir "d e"; echo two >"d e/two, 2.txt"; : >none`)
+	s.mustRun("run", "--id", id, "--limits", "best-effort", "--data=none", "--docs=none", "--", "sh", "-c", `echo one >one.txt; mkdir "d e"; echo two >"d e/two, 2.txt"; : >none; echo mine >scidex-result.json`)
 	s.mustRefuse([]string{"outputs", "push", id, "fit:1"}, "names no registry")
 	s.mustRefuse([]string{"outputs", "push", id}, "one argument; give ID REF")
 	var said struct {
@@ -26,6 +26,9 @@ func TestOutputsPush(t *testing.T) {
 	out := s.mustRun("outputs", "push", id, s.Address+"/outputs/fit:1", "--json")
 	if err := json.Unmarshal([]byte(out.stdout), &said); err != nil {
 		t.Fatalf("%v: %s", err, out.stdout)
+	}
+	if !strings.Contains(out.stderr, "is not written, because scidex-oci writes a file of that name") {
+		t.Errorf("of the output at the place of the result it says %q", out.stderr)
 	}
 	if said.Outputs != 3 || said.Statement == "" || !strings.HasSuffix(said.Reference, "/outputs/fit:1@"+said.Digest.String()) {
 		t.Errorf("%+v", said)
