@@ -70,7 +70,7 @@ func (r *run) export(ctx context.Context, final commit.Final) commit.Final {
 	if err == nil || final.Outcome.State != catalog.Complete {
 		if warning != "" {
 			final.Report.Warnings = append(final.Report.Warnings, warning)
-			r.space.Warn(deliver.Amend(ctx, r.ledger, &final.Row, final.Outcome, final.Report))
+			r.space.Warn(deliver.Amend(ctx, r.host.Catalog, &final.Row, final.Outcome, final.Report))
 		}
 		return final
 	}
