@@ -13,7 +13,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
@@ -153,7 +152,7 @@ func (f front) finish(ctx context.Context, id string, l layout, out *output, end
 	if err != nil {
 		return fmt.Errorf("nothing is put back of run %s: %w", id, err)
 	}
-	f.tell(res, ended)
+	f.tell(res)
 	if l.out == nil || res.Kept == "" {
 		return nil
 	}
@@ -187,12 +186,8 @@ func (f front) putBack(ctx context.Context, l layout, out *output, dir string, e
 	return out.takePlace(ctx, kept)
 }
 
-// tell says on standard error why a run did not end well by its own exit code, where the run itself, which is quiet, has not, and the
-// hints.
-func (f front) tell(res result.Result, ended error) {
-	if ended != nil && res.Reason != result.ReasonExit && res.State != catalog.Error && res.Message != "" {
-		f.say(res.Message)
-	}
+// tell gives the hints, which the run itself, being quiet, has not.
+func (f front) tell(res result.Result) {
 	for _, hint := range res.Hints {
 		f.say(hint.Message)
 	}
