@@ -45,9 +45,10 @@ def content(fields: Mapping[str, Any], code: Optional[str], files: Optional[Mapp
 
 @contextlib.contextmanager
 def _directory() -> Iterator[str]:
-    """A directory with a lock (flock(2)), as runner/host/lockdir has them."""
+    """A directory with a lock (flock(2)) and a mark, the sticky bit, as runner/host/lockdir has them."""
     made, lock = _made()
     try:
+        os.chmod(made.name, 0o1700)
         yield made.name
     finally:
         made.cleanup()

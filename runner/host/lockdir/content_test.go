@@ -40,11 +40,20 @@ func TestSweepContent(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	elsewhere := filepath.Join(t.TempDir(), contentPrefix+"1")
-	if err := os.Mkdir(elsewhere, 0o700); err != nil {
+	t.Setenv("TMPDIR", t.TempDir()) // and the client has another
+	elsewhere, err := MakeContent()
+	if err != nil {
 		t.Fatal(err)
 	}
-	for dir, want := range map[string]bool{held.Name(): true, other: true, elsewhere: false} {
+	if err := elsewhere.Close(); err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(t.TempDir(), contentPrefix+"of-mine") // made by a user, who wants to keep it
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	for dir, want := range map[string]bool{held.Name(): true, other: true, own: true, elsewhere.Name(): false} {
 		err := SweepContentOf(filepath.Join(dir, "analysis.py"), "")
 		if _, failed := os.Stat(dir); err != nil || (failed == nil) != want {
 			t.Errorf("%s: %v, %v", dir, err, failed)
