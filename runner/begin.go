@@ -50,7 +50,7 @@ func begin(ctx context.Context, host *phase.Host, req request.Request, launched 
 	suspender := cmp.Or(req.Suspender, &suspend.Suspender{})
 	var space *workspace.Workspace
 	err = suspender.Steady(func() (err error) {
-		space, err = workspace.Begin(ctx, host, host.Catalog, workspace.Intent{Key: p.Key, Analysis: p.Analysis, Account: p.Account, Parent: p.Parent})
+		space, err = workspace.Begin(ctx, host, workspace.Intent{Key: p.Key, Analysis: p.Analysis, Account: p.Account, Parent: p.Parent})
 		return err
 	})
 	if err != nil {

@@ -38,7 +38,7 @@ func Environment(a Analysis, place Placement) (map[string]string, error) {
 	if hasPath {
 		env["PATH"] = path
 	}
-	if _, own := env["GIT_CONFIG_COUNT"]; !own { // the image's numbers would be mixed with ours
+	if _, own := env["GIT_CONFIG_COUNT"]; !own { // the image's numbers would be mixed with those of scidex-oci
 		maps.Copy(env, gitEnv())
 	}
 	maps.Copy(env, threadEnv(a.CPUs))

@@ -35,8 +35,12 @@ func Ran(request json.RawMessage) string {
 	return format.Cut(commandLine(words, RanMax), RanMax)
 }
 
-// Unnamed reports whether a script was given as text, so that a client has named its file.
-func Unnamed(script string) bool { return strings.Contains(script, "/scidex-content-") }
+// Unnamed reports whether a script was given as text, so that a client has named its file: the Python client, or a model's.
+func Unnamed(script string) bool {
+	dir := path.Dir(script)
+	given := func(dir string) bool { return strings.HasPrefix(path.Base(dir), "scidex-content-") }
+	return path.Base(script) == "analysis.py" && given(dir) || strings.HasPrefix(path.Base(script), "code.") && given(path.Dir(dir))
+}
 
 // commandLine quotes words until they have more than most characters: arguments may be long, and only the start is shown.
 func commandLine(words []string, most int) string {

@@ -13,6 +13,8 @@ func TestRan(t *testing.T) {
 		{"a script", `{"script":"/home/me/plot.py","args":["--n","3","two words"]}`, "plot.py --n 3 'two words'"},
 		{"a script alone", `{"id":"x","script":"fit.R"}`, "fit.R"},
 		{"code of the Python client", `{"script":"/tmp/scidex-content-a1/analysis.py","args":["3"]}`, "code 3"},
+		{"code of a model", `{"script":"/tmp/scidex-content-a1/7/code.py"}`, "code"},
+		{"a directory of that name", `{"script":"/srv/scidex-content-1/fit.py"}`, "fit.py"},
 		{"a command", `{"command":["/usr/bin/python3","-c","print(1)"]}`, "/usr/bin/python3 -c 'print(1)'"},
 		{"what does not print", `{"command":["sh","-c","a\u001b[2J\nb\u202e\\n"]}`, `sh -c 'a\x1b[2J\nb\u202e\n'`},
 		{"exactly the bound", `{"command":["` + long + `"]}`, "'" + strings.Repeat("é", RanMax-2) + "…"},

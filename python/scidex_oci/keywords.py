@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from typing import List, Optional
 
 from .manifest import LISTS, Manifest
 
@@ -24,7 +25,16 @@ def in_keywords(code: str, message: str) -> str:
 
 
 def _list(found: re.Match[str]) -> str:
-    return f"command={json.dumps(shlex.split(found[1]), ensure_ascii=False)}"
+    words = _split(found[1])
+    return found[0] if words is None else f"command={json.dumps(words, ensure_ascii=False)}"
+
+
+def _split(text: str) -> Optional[List[str]]:
+    """The words of a shell; None if the text is none, as with a quotation mark in a name."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return None
 
 
 def _keyword(found: re.Match[str]) -> str:
@@ -35,5 +45,10 @@ def _keyword(found: re.Match[str]) -> str:
         return found[0]  # of a command that a person types
     if value is None or value in _NO_VALUE:
         return name if value is None else f"{name} {value}"
-    plain = value if _PLACE_OR_NUMBER.fullmatch(value) or value.startswith('"') else json.dumps(" ".join(shlex.split(value)), ensure_ascii=False)
+    plain = value
+    if not _PLACE_OR_NUMBER.fullmatch(value) and not value.startswith('"'):
+        words = _split(value)
+        if words is None:
+            return found[0]
+        plain = json.dumps(" ".join(words), ensure_ascii=False)
     return f"{name}=[{plain}]" if name in LISTS else f"{name}={plain}"

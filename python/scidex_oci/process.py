@@ -105,10 +105,12 @@ class Process:
         try:
             child = subprocess.Popen(self.argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self._cwd, env=self._env,
                                      pass_fds=self._pass_fds if self._outlives else [*self._pass_fds, end], start_new_session=True)
-        except OSError as error:
+        except BaseException as error:
             os.close(self._life)
             os.close(end)
-            raise not_installed(self.argv[0], error) from error
+            if isinstance(error, OSError):
+                raise not_installed(self.argv[0], error) from error
+            raise
         if not self._outlives:
             _terminate_at_end(child.pid, end)
         os.close(end)

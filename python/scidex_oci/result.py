@@ -499,7 +499,7 @@ class Result:
         return image(os.fspath(path), self.read(path))
 
     def export(self, directory: StrPath, overwrite: bool = False) -> None:
-        """Writes the outputs and ``scidex-result.json`` there; ``overwrite`` where it is not empty. Warns of an output that has the name
+        """Writes the outputs and ``scidex-result.json`` there; ``overwrite`` if it is not empty. Warns of an output that has the name
         of that file, which is not written."""
         switches = ["--overwrite"] if overwrite else []
         call = self._tool().start("outputs", "export", *switches, "--", self.run_id, os.path.abspath(directory))

@@ -59,6 +59,8 @@ class ResultTest(unittest.TestCase):
                 ("run it with --script fit.py, or with --project . as /analysis/fit.py", 'run it with script="fit.py", or with project="." as /analysis/fit.py'),
                 ("add --input /a/b.csv:/inputs/b.csv: it", 'add inputs=["/a/b.csv:/inputs/b.csv"]: it'),
                 ("give it more with --work-size SIZE or --work-files N", "give it more with work_size=SIZE or work_files=N"),
+                ("a program is missing: add --data o'x", "a program is missing: add --data o'x"),
+                ("run it with -- sh -c 'a", "run it with -- sh -c 'a"),
                 ("run with --ids self", 'run with ids="self"'),
                 ("--cpus 4 is above the 2 that this host has", "cpus=4 is above the 2 that this host has"),
                 ("no file, so --export has nothing to copy", "no file, so export has nothing to copy"),

@@ -23,8 +23,7 @@ const DefaultTimeout = 60 * time.Second
 
 // Stores are where a commit goes.
 type Stores struct {
-	Ledger  phase.Ledger
-	Catalog catalog.Catalog // that has the Ledger
+	Catalog catalog.Catalog
 	Blobs   *blob.Store
 	Timeout time.Duration // 0: DefaultTimeout
 	Log     *slog.Logger
@@ -51,7 +50,7 @@ func (s Stores) Run(ctx context.Context, run catalog.Run, entries *harvest.Spool
 		if err != nil {
 			return err
 		}
-		return cmp.Or(s.Ledger.Commit(ctx, run, next), s.Stand())
+		return cmp.Or(s.Catalog.Commit(ctx, run, next), s.Stand())
 	})
 }
 

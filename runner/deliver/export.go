@@ -66,8 +66,8 @@ func NothingWritten(dir string, key catalog.Key) string {
 	return fmt.Sprintf("%snothing was written to %q; do it with \"scidex-oci outputs export %s DIR\"", result.NotExported, dir, key)
 }
 
-// LeftOut are outputs that are not written since a file of scidex-oci has their name, or that of a directory above them: an analysis may
-// have made such a file or directory.
+// LeftOut are outputs that an export does not write: those that are called like a file of scidex-oci in it, and those below a directory
+// that is called so.
 type LeftOut struct {
 	Run    catalog.Key
 	Signed bool // whether a statement is written too

@@ -78,8 +78,12 @@ func execute(args []string, p *command.Program) int {
 	return command.ExitCode(err)
 }
 
-// readerGone reports whether an error is that nothing reads standard output any more.
+// readerGone reports whether an error is only that nothing reads standard output any more.
 func readerGone(err error, stdout *screen.Stdout) bool {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !readerGone(err, stdout) })
+	}
 	var at *fs.PathError
 	return errors.Is(err, syscall.EPIPE) && errors.As(err, &at) && stdout.File != nil && at.Path == stdout.Name()
 }

@@ -2,10 +2,14 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
@@ -112,6 +116,28 @@ func TestHelpNamesTheExitCodes(t *testing.T) {
 		code, stdout, stderr := runProgram(t, strings.Fields(line)...)
 		if code != 0 || stderr != "" || !strings.Contains(stdout, "124  timed out") {
 			t.Errorf("%q: code %d, stderr %q", line, code, stderr)
+		}
+	}
+}
+
+// TestReaderGone: an error with another one in it is told, though nothing reads the output any more.
+func TestReaderGone(t *testing.T) {
+	out := &screen.Stdout{File: file(t, filepath.Join(t.TempDir(), "out"))}
+	gone := &fs.PathError{Op: "write", Path: out.Name(), Err: syscall.EPIPE}
+	for _, test := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{gone, true},
+		{fmt.Errorf("table: %w", gone), true},
+		{errors.Join(gone, nil), true},
+		{errors.Join(gone, errors.New("a blob is missing")), false},
+		{fmt.Errorf("table: %w", errors.Join(errors.New("the catalog is away"), gone)), false},
+		{&fs.PathError{Op: "write", Path: "/elsewhere", Err: syscall.EPIPE}, false},
+	} {
+		if got := readerGone(test.err, out); got != test.want {
+			t.Errorf("%v: %v", test.err, got)
 		}
 	}
 }

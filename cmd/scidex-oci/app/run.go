@@ -244,7 +244,7 @@ func (s *session) scanning() func(flag string, entries int64) {
 func (s *session) report(result result.Result, err error) error {
 	if s.request.JSON {
 		if err := screen.WriteJSON(s.program.Stdout, result); err != nil {
-			return fmt.Errorf("result of %q: %w; see \"scidex-oci show\"", result.ID, err)
+			return fmt.Errorf("result of %q: %s; see \"scidex-oci show\"", result.ID, err.Error()) // said, also if nothing reads any more
 		}
 	}
 	if result.ReusedFrom != "" {

@@ -94,14 +94,15 @@ func TestChangedSince(t *testing.T) {
 func TestTaken(t *testing.T) {
 	const used = " used before: add --resume to skip what is done, or --rerun failed, changed or all to run again as it is now"
 	const busy = " taken by another command that runs now: --resume takes up what is left when that has ended"
+	const both = " used before or taken by another command that runs now: when that has ended, --resume takes up what is left, and --rerun failed, changed or all runs again as it is now"
 	for want, s := range map[string]batch.Summary{
 		"":                                {Complete: 2, Errors: 1},
 		"; id a was" + used:               {Complete: 2, Errors: 1, Taken: 1, TakenID: "a"},
 		"; all 20 ids were" + used:        {Errors: 20, Taken: 20, TakenID: "a"},
 		"; 2 ids, such as a, were" + used: {Complete: 1, Errors: 2, Taken: 2, TakenID: "a"},
 		"; id a was" + busy:               {Complete: 2, Errors: 1, Taken: 1, Busy: 1, TakenID: "a"},
-		"; all 20 ids were" + busy:        {Errors: 20, Taken: 20, Busy: 3, TakenID: "a"},
-		"; 5 ids, such as a, were" + busy: {Complete: 1, Errors: 5, Taken: 5, Busy: 3, TakenID: "a"},
+		"; all 20 ids were" + busy:        {Errors: 20, Taken: 20, Busy: 20, TakenID: "a"},
+		"; 5 ids, such as a, were" + both: {Complete: 1, Errors: 5, Taken: 5, Busy: 3, TakenID: "a"},
 	} {
 		if got := taken(s); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -42,7 +42,9 @@ func changedSince(s batch.Summary) string {
 // taken says how many ids other runs have, and the way out. What runs now is, as a rule, the same batch, started twice.
 func taken(s batch.Summary) string {
 	way := "used before: add --resume to skip what is done, or --rerun failed, changed or all to run again as it is now"
-	if s.Busy > 0 {
+	if s.Busy > 0 && s.Busy < s.Taken {
+		way = "used before or taken by another command that runs now: when that has ended, --resume takes up what is left, and --rerun failed, changed or all runs again as it is now"
+	} else if s.Busy > 0 {
 		way = "taken by another command that runs now: --resume takes up what is left when that has ended"
 	}
 	switch s.Taken {

@@ -186,7 +186,7 @@ func (f front) putBack(ctx context.Context, l layout, out *output, dir string, e
 	return out.takePlace(ctx, kept)
 }
 
-// tell gives the hints, which the run itself, being quiet, has not.
+// tell prints the hints: a quiet run prints none.
 func (f front) tell(res result.Result) {
 	for _, hint := range res.Hints {
 		f.say(hint.Message)

@@ -79,10 +79,12 @@ func rename(fields map[string]json.RawMessage, from, to string) {
 func plainFiles(given json.RawMessage) (json.RawMessage, error) {
 	var list []map[string]json.RawMessage
 	var byName map[string]json.RawMessage
-	if json.Unmarshal(given, &byName) == nil {
+	if json.Unmarshal(given, &byName) == nil && isFile(byName) {
+		list = append(list, byName)
+	} else if byName != nil {
 		for _, name := range slices.Sorted(maps.Keys(byName)) {
 			file := map[string]json.RawMessage{}
-			if json.Unmarshal(byName[name], &file) != nil {
+			if json.Unmarshal(byName[name], &file) != nil || file == nil {
 				file = map[string]json.RawMessage{"text": byName[name]}
 			}
 			file["name"], _ = json.Marshal(name)
@@ -96,4 +98,13 @@ func plainFiles(given json.RawMessage) (json.RawMessage, error) {
 		rename(file, "content", "text")
 	}
 	return json.Marshal(list)
+}
+
+// isFile reports whether an object is one file, and not contents by their names.
+func isFile(object map[string]json.RawMessage) bool {
+	named := object["name"] != nil || object["path"] != nil
+	for field := range object {
+		named = named && slices.Contains([]string{"name", "path", "text", "content", "base64"}, field)
+	}
+	return named
 }

@@ -44,7 +44,7 @@ func (t *tools) readResource(ctx context.Context, r *mcp.ReadResourceRequest) (*
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{contents}}, nil
 }
 
-// resource is the output with a URI. Where there is none the error is a *session.NotFoundError.
+// resource is the output with a URI. If there is none the error is a *session.NotFoundError.
 func (t *tools) resource(ctx context.Context, uri string) (e outputs.Entry, err error) {
 	name, sha256, path, ok := parseURI(uri)
 	none := &session.NotFoundError{Err: errors.New("there is no such output; give a uri as list_outputs shows it")}

@@ -28,9 +28,7 @@ func NewWorker(p *command.Program) *cli.Command {
 JSON object of run --json, or on a terminal without --json a line for a person.
 
 Analyses are let in while their limits together are within --total-memory and --total-cpus. One that finds no room here
-goes back for other workers, and so does one that asks for a label, an image or a runtime that is not here. Where all jobs are in
-use, processors and memory are idle and the last analysis took less than a minute, the next ones are prepared, and start when they have
-their turn.
+goes back for other workers, and so does one that asks for a label, an image or a runtime that is not here.
 
 The first SIGINT, SIGQUIT, SIGTERM or SIGHUP drains: nothing is taken any more, and what runs may go on for --drain. Then, or with
 the second signal, it is ended with its grace, and the queue has it again. The third ends this process at once.

@@ -21,7 +21,7 @@ const MaxEntries = 20
 type Table struct {
 	screen.Table
 	Program string // how to run this program again, with its global flags
-	// Accustomed says that best effort, where it holds, was allowed for all runs and not by this command: a word says so.
+	// Accustomed says that best effort, if it holds, was allowed for all runs and not by this command: a word says so.
 	Accustomed bool
 }
 
@@ -42,7 +42,7 @@ func (t Table) Summary(r result.Result) {
 	t.next(r)
 }
 
-// limits says in a word what a warning says in a sentence, which who allowed it for all runs knows. It returns the other warnings.
+// limits says in a word what a warning says in a sentence: those who allowed it for all runs know that. It returns the other warnings.
 func (t Table) limits(r result.Result) []string {
 	unheld := plan.LimitWarnings(r.Enforced)
 	rest := slices.DeleteFunc(slices.Clone(r.Warnings), func(w string) bool { return slices.Contains(unheld, w) })

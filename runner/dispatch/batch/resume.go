@@ -51,7 +51,7 @@ type Resuming struct {
 	Work
 	Past  Past
 	Rerun Rerun
-	// Check, where not nil, refuses a line that is about to run.
+	// Check, if not nil, refuses a line that is about to run.
 	Check func(Line) error
 }
 

@@ -33,18 +33,32 @@ func MakeContent() (*os.File, error) {
 func SweepContentOf(paths ...string) error {
 	var errs []error
 	for _, path := range paths {
-		dir := filepath.Dir(path)
-		info, err := os.Lstat(dir)
-		if err != nil || info.Mode() != os.ModeDir|os.ModeSticky|0o700 || !strings.HasPrefix(filepath.Base(dir), contentPrefix) || userdir.CheckTrusted(dir) != nil {
-			continue
+		if dir := filepath.Dir(path); isContent(dir) && userdir.CheckTrusted(dir) == nil {
+			_, err := sweep(dir, false, nil)
+			errs = append(errs, err)
 		}
-		_, err = sweep(dir, false, nil)
-		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
+func isContent(dir string) bool {
+	info, err := os.Lstat(dir)
+	return err == nil && info.Mode() == os.ModeDir|os.ModeSticky|0o700 && strings.HasPrefix(filepath.Base(dir), contentPrefix)
+}
+
 // SweepContent removes such directories whose client was killed. With dry it removes nothing, and returns what it would remove.
 func SweepContent(dry bool) (removed []string, err error) {
-	return Sweep(os.TempDir(), contentPrefix, dry, nil)
+	all, err := filepath.Glob(filepath.Join(os.TempDir(), contentPrefix+"*"))
+	errs := []error{err}
+	for _, dir := range all {
+		if !isContent(dir) {
+			continue
+		}
+		stale, err := sweep(dir, dry, nil)
+		if stale && err == nil {
+			removed = append(removed, dir)
+		}
+		errs = append(errs, err)
+	}
+	return removed, errors.Join(errs...)
 }

@@ -30,12 +30,16 @@ func TestSweepContent(t *testing.T) {
 	if err := os.Symlink(other, link); err != nil {
 		t.Fatal(err)
 	}
+	mine := filepath.Join(os.TempDir(), contentPrefix+"of-mine") // made by a user, who wants to keep it
+	if err := os.Mkdir(mine, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, dry := range []bool{true, false} {
 		if removed, err := SweepContent(dry); err != nil || !slices.Equal(removed, []string{left.Name()}) {
 			t.Errorf("dry %v: %q, %v", dry, removed, err)
 		}
 	}
-	for path, want := range map[string]bool{held.Name(): true, other: true, link: true, left.Name(): false} {
+	for path, want := range map[string]bool{held.Name(): true, other: true, link: true, mine: true, left.Name(): false} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)
 		}
