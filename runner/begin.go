@@ -26,6 +26,7 @@ import (
 // run is one run from its intent row to its result. The values of its phases are handed on by finish.
 type run struct {
 	host   *phase.Host
+	ledger phase.Ledger
 	task   execute.Task
 	space  *workspace.Workspace // that of the task
 	tracer *trace.Tracer
@@ -36,30 +37,7 @@ func begin(ctx context.Context, host *phase.Host, req request.Request, launched 
 	if err := checkKey(ctx, host.Sign); err != nil {
 		return nil, &request.Error{Err: fmt.Errorf("no statement could be signed, so nothing is run: %w", err)}
 	}
-	tracer := trace.From(ctx)
-	checked := tracer.Span(trace.Run, "check the request")
-	if err := bind(ctx, host, req); err != nil {
-		return nil, err
-	}
-	p, err := plan.New(ctx, host, req, launched)
-	checked()
-	if err != nil {
-		return nil, request.Refusal(err)
-	}
-	defer tracer.Span(trace.Run, "write the intent")()
-	suspender := cmp.Or(req.Suspender, &suspend.Suspender{})
-	var space *workspace.Workspace
-	err = suspender.Steady(func() (err error) {
-		space, err = workspace.Begin(ctx, host, workspace.Intent{Key: p.Key, Analysis: p.Analysis, Account: p.Account, Parent: p.Parent})
-		return err
-	})
-	if err != nil {
-		return nil, p.OrClose(err)
-	}
-	return &run{host: host, space: space, tracer: tracer, task: execute.Task{
-		Request: req, Plan: p, Space: space, Standby: launched, Suspender: suspender,
-		Observer: observe.New(req.Observe, space.Run), Digests: digest.New(host, p), Report: firstReport(req, p, space),
-	}}, nil
+	return beginIn(ctx, host, host.Catalog, req, launched)
 }
 
 // checkKey returns why nothing could be signed that is to be.
@@ -77,6 +55,34 @@ func checkKeyFile(path string) error {
 		return fmt.Errorf("%q is among the programs of the host, which analyses see; keep the key elsewhere, as in /etc/scidex-oci", path)
 	}
 	return nil
+}
+
+// beginIn is begin with another ledger for the intent.
+func beginIn(ctx context.Context, host *phase.Host, ledger phase.Ledger, req request.Request, launched *standby.Standby) (*run, error) {
+	tracer := trace.From(ctx)
+	checked := tracer.Span(trace.Run, "check the request")
+	if err := bind(ctx, host, req); err != nil {
+		return nil, err
+	}
+	p, err := plan.New(ctx, host, req, launched)
+	checked()
+	if err != nil {
+		return nil, request.Refusal(err)
+	}
+	defer tracer.Span(trace.Run, "write the intent")()
+	suspender := cmp.Or(req.Suspender, &suspend.Suspender{})
+	var space *workspace.Workspace
+	err = suspender.Steady(func() (err error) {
+		space, err = workspace.Begin(ctx, host, ledger, workspace.Intent{Key: p.Key, Analysis: p.Analysis, Account: p.Account, Parent: p.Parent})
+		return err
+	})
+	if err != nil {
+		return nil, p.OrClose(err)
+	}
+	return &run{host: host, ledger: ledger, space: space, tracer: tracer, task: execute.Task{
+		Request: req, Plan: p, Space: space, Standby: launched, Suspender: suspender,
+		Observer: observe.New(req.Observe, space.Run), Digests: digest.New(host, p), Report: firstReport(req, p, space),
+	}}, nil
 }
 
 // bind checks that catalog and blob store belong together. A stop request ends the wait for a server that does not answer.

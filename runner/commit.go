@@ -39,7 +39,7 @@ func (r *run) commit(ctx context.Context, end commit.End) (commit.Final, error) 
 }
 
 func (r *run) stores() commit.Stores {
-	return commit.Stores{Catalog: r.host.Catalog, Blobs: r.host.Blobs, Timeout: r.host.CommitTimeout, Log: r.host.Log}
+	return commit.Stores{Ledger: r.ledger, Catalog: r.host.Catalog, Blobs: r.host.Blobs, Timeout: r.host.CommitTimeout, Log: r.host.Log}
 }
 
 // sign adds the signed statement. A run that failed before it had a place for files gets one.

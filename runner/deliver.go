@@ -37,7 +37,7 @@ func (r *run) callHook(ctx context.Context, end commit.End, final commit.Final) 
 	if final.Keep = final.Keep && r.now(end).KeepWork(after); !final.Keep {
 		final.Report.Kept = ""
 	}
-	if err := deliver.Amend(ctx, r.host.Catalog, &final.Row, after, final.Report); err != nil {
+	if err := deliver.Amend(ctx, r.ledger, &final.Row, after, final.Report); err != nil {
 		err = fmt.Errorf("the post-process command has ended, which could not be recorded: %w", err)
 		after = judge.Completed.AfterHook(final.Row.Key, err)
 	}
@@ -78,6 +78,6 @@ func (r *run) export(ctx context.Context, final commit.Final) commit.Final {
 	v.State, v.Reason, v.ExitCode, v.Message = catalog.Error, result.ReasonExport, result.ExitError, result.Sentence(err)
 	row := &final.Row
 	row.State, row.Reason, row.Message, row.ExitCode = v.State, string(v.Reason), v.Message, v.ExitCode
-	r.space.Warn(r.host.Catalog.Amend(ctx, *row))
+	r.space.Warn(r.ledger.Amend(ctx, *row))
 	return final
 }

@@ -77,6 +77,7 @@ func launch(ctx context.Context, req request.Request) (*standby.Standby, error) 
 // finish takes a run through its phases. Nothing is removed before the commit.
 func (r *run) finish(ctx context.Context) (result.Result, error) {
 	r.task.Observer.Created()
+	r.addFonts(ctx)
 	r.startAhead()
 	ended, harvestable := execute.Run(ctx, r.task)
 	end := r.end(ended)

@@ -14,6 +14,9 @@ import (
 // homeDir is a tmpfs outside /work, for what libraries write besides results.
 const homeDir = "/home/analysis"
 
+// MatplotlibDir is where matplotlib of a run has its configuration and its caches.
+const MatplotlibDir = homeDir + "/.config/matplotlib"
+
 // reservedEnv may not be set by an analysis: programs rely on them to find files.
 var reservedEnv = [...]string{"SCIDEX_ANALYSIS_ID", "SCIDEX_DATA_DIR", "SCIDEX_DOCS_DIR", "SCIDEX_WORK_DIR"}
 
@@ -107,7 +110,7 @@ func baseEnv() map[string]string {
 		"SOURCE_DATE_EPOCH": "315532800",
 
 		"MATPLOTLIBRC":    "/etc/scidex-matplotlibrc", // of rootfs; a matplotlibrc in /work comes first
-		"MPLCONFIGDIR":    homeDir + "/.config/matplotlib",
+		"MPLCONFIGDIR":    MatplotlibDir,
 		"NUMBA_CACHE_DIR": homeDir + "/.cache/numba",
 		"XDG_CACHE_HOME":  homeDir + "/.cache",
 		"XDG_CONFIG_HOME": homeDir + "/.config",

@@ -23,7 +23,8 @@ const DefaultTimeout = 60 * time.Second
 
 // Stores are where a commit goes.
 type Stores struct {
-	Catalog catalog.Catalog
+	Ledger  phase.Ledger
+	Catalog catalog.Catalog // that has the Ledger
 	Blobs   *blob.Store
 	Timeout time.Duration // 0: DefaultTimeout
 	Log     *slog.Logger
@@ -50,7 +51,7 @@ func (s Stores) Run(ctx context.Context, run catalog.Run, entries *harvest.Spool
 		if err != nil {
 			return err
 		}
-		return cmp.Or(s.Catalog.Commit(ctx, run, next), s.Stand())
+		return cmp.Or(s.Ledger.Commit(ctx, run, next), s.Stand())
 	})
 }
 

@@ -48,6 +48,7 @@ func (p *Plan) plainJob(dir *workspace.Workdir) protocol.Job {
 		ID:             p.Key.ID,
 		FixedAddresses: p.Analysis.Repeats(),
 		Tree:           p.Tree,
+		Cache:          p.Extra.Cache,
 		Ahead:          p.Extra.Ahead,
 		AheadWithin:    protocol.LongestAhead,
 		WorkPath:       filepath.Join(dir.Path, workspace.WorkName),

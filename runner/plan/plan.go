@@ -57,6 +57,7 @@ type Plan struct {
 
 // Extra is what makes a run faster, for its protocol.Job.
 type Extra struct {
+	Cache []rootfs.File
 	// Ahead are the variables of a command that starts before its turn; nil: it starts with the analysis.
 	Ahead []string
 	// Script is where a command that starts ahead finds the script (protocol.Script.Early).

@@ -58,7 +58,7 @@ func Obstacle(a spec.Analysis, command []string, inside string, script io.Reader
 		return "--workdir " + a.Workdir
 	case len(direct) > 0 && strings.HasPrefix(path.Base(direct[0]), "pypy"):
 		return "only CPython imports ahead" // as the hook says, where PyPy has the name of Python
-	case len(direct) < 2 || !python().MatchString(path.Base(direct[0])) || direct[1] != inside:
+	case Python(command) == "" || len(direct) < 2 || direct[1] != inside:
 		return "only Python scripts are made ready"
 	case (a.Preload == "" || a.Preload == spec.PreloadAuto) && !imports(script):
 		return "the script imports nothing"
@@ -84,6 +84,15 @@ func imports(script io.ReaderAt) bool {
 var changing = []string{
 	"PYTHONPATH", "PYTHONHOME", "PYTHONSAFEPATH", "PYTHONSTARTUP", "PYTHONPLATLIBDIR", "PYTHONINSPECT", "PYTHONVERBOSE", "PYTHONPROFILEIMPORTTIME",
 	"PYTHONWARNINGS", "PYTHONDEVMODE", "PYTHONTRACEMALLOC", "PYTHONEXECUTABLE", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT",
+}
+
+// Python is the interpreter that a command starts with; empty: another program.
+func Python(command []string) string {
+	direct := Direct(command)
+	if len(direct) == 0 || !python().MatchString(path.Base(direct[0])) {
+		return ""
+	}
+	return direct[0]
 }
 
 // Direct is a command without env(1), which only looks up what it executes.

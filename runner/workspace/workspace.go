@@ -25,6 +25,7 @@ import (
 // Workspace is what a run holds on this host, from its intent row to its removal.
 type Workspace struct {
 	Host     *phase.Host
+	ledger   phase.Ledger
 	Account  idmap.Account
 	Run      catalog.Run // the intent row
 	State    *StateFile
@@ -49,7 +50,7 @@ type Intent struct {
 }
 
 // Begin takes the run's lock and writes the intent row, the first trace of the run. On an error nothing is left.
-func Begin(ctx context.Context, host *phase.Host, in Intent) (*Workspace, error) {
+func Begin(ctx context.Context, host *phase.Host, ledger phase.Ledger, in Intent) (*Workspace, error) {
 	state, err := LockWait(host.Root, in.Key)
 	if errors.Is(err, ErrLocked) {
 		err = request.Taken(in.Key.ID)
@@ -57,7 +58,7 @@ func Begin(ctx context.Context, host *phase.Host, in Intent) (*Workspace, error)
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{Host: host, Account: in.Account, State: state, began: time.Now()}
+	w := &Workspace{Host: host, ledger: ledger, Account: in.Account, State: state, began: time.Now()}
 	if err := w.begin(ctx, in); err != nil {
 		return nil, errors.Join(err, state.Remove())
 	}
@@ -74,7 +75,7 @@ func (w *Workspace) begin(ctx context.Context, in Intent) (err error) {
 	if err := w.State.Record(w.Location); err != nil {
 		return err
 	}
-	switch err := w.Host.Catalog.Create(ctx, w.Run); {
+	switch err := w.ledger.Create(ctx, w.Run); {
 	case errors.Is(err, catalog.ErrExists):
 		return request.Taken(in.Key.ID)
 	case err != nil:
@@ -86,7 +87,7 @@ func (w *Workspace) begin(ctx context.Context, in Intent) (err error) {
 // locate decides where all of the run will be.
 func (w *Workspace) locate(ctx context.Context, in Intent) (err error) {
 	w.Location = Location{Machine: MachineID(), Dir: RunDir(w.Host.Tmp, in.Key.ID), State: w.State.Path, Blobs: w.Host.Blobs.URL(), Began: clock.Boot()}
-	if w.Location.Catalog, err = w.Host.Catalog.CatalogID(ctx); err != nil {
+	if w.Location.Catalog, err = w.ledger.CatalogID(ctx); err != nil {
 		return &request.CatalogError{Err: err}
 	}
 	if w.Location.Launcher, err = ThisLauncher(); err != nil {
@@ -140,7 +141,7 @@ func (w *Workspace) NoteInRow(ctx context.Context) {
 	run := catalog.Run{Key: w.Run.Key, State: catalog.Running, Place: location}
 	w.noted.Go(func() {
 		defer trace.From(ctx).Span(trace.Catalog, "note the place in the row")()
-		w.Warn(w.Host.Catalog.Update(ctx, run))
+		w.Warn(w.ledger.Update(ctx, run))
 	})
 }
 

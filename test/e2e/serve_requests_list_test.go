@@ -35,7 +35,7 @@ var requestTests = map[string]func(*testing.T){
 
 // longRequestTests are those of scripts/soak beside them.
 var longRequestTests = map[string]func(*testing.T){
-	"AuditForks": TestAuditForks, "AuditIsRaced": TestAuditIsRaced, "Crowd": TestCrowd,
+	"AuditForks": TestAuditForks, "AuditIsRaced": TestAuditIsRaced, "Crowd": TestCrowd, "FontList": TestFontList,
 	"ForkBomb": TestForkBomb, "Hints": TestHints, "InputByDigest": TestInputByDigest, "InputDigests": TestInputDigests,
 	"Leaks": TestLeaks, "ManifestsExceeded": TestManifestsExceeded, "Notebook": TestNotebook, "NotebookFails": TestNotebookFails,
 	"NotebookKernels": TestNotebookKernels, "OutcomeWaits": TestOutcomeWaits,

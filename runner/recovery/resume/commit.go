@@ -38,7 +38,7 @@ func commitEnd(ctx context.Context, p *pass.Pass, left remains, w adopted) (row 
 		f, err = sign(ctx, p, end, f, w.ingest, now)
 	}
 	if err == nil {
-		stores := commit.Stores{Catalog: p.Catalog, Blobs: p.Blobs, Timeout: p.CommitTimeout, Log: p.Log}
+		stores := commit.Stores{Ledger: p.Catalog, Catalog: p.Catalog, Blobs: p.Blobs, Timeout: p.CommitTimeout, Log: p.Log}
 		err = stores.Run(ctx, f.Row, end.Harvest.Entries, nil)
 	}
 	err = errors.Join(err, end.Harvest.Entries.Close())

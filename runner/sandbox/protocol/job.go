@@ -39,6 +39,8 @@ type Job struct {
 	Base *Bind       `json:"base,omitempty"`
 	// Hold is a file to keep open while anything of the run lives; 0: none.
 	Hold int `json:"hold,omitempty"`
+	// Cache are files in the home directory, which belong to the analysis.
+	Cache []rootfs.File `json:"cache,omitempty"`
 	// Binds are the run's read-only binds, beside the tree's.
 	Binds []Bind `json:"binds,omitempty"`
 	// Script is put into the root filesystem, which the analysis only reads; nil: none.

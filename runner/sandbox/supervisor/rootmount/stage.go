@@ -52,6 +52,9 @@ func (a Area) Stage(job *protocol.Job, files []*os.File) (walls protocol.Walls, 
 	if err := furnish(root, a.dev(), job); err != nil {
 		return walls, err
 	}
+	if err := putCache(root, job.Cache, job.Owner); err != nil {
+		return walls, fmt.Errorf("cache: %w", err)
+	}
 	if walls, err = a.bindAll(root, job, files); err != nil {
 		return walls, err
 	}

@@ -1,0 +1,102 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/scidex-ai/scidex-oci/rootfs"
+	"github.com/scidex-ai/scidex-oci/runner/fontlist"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/preload"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// addFonts gives a run that plots matplotlib's list of fonts. Where there is none yet for its root filesystem and runtime, a
+// run of its own makes one, which sees neither the script nor any input. Without a list matplotlib makes its own.
+func (r *run) addFonts(ctx context.Context) {
+	p := r.task.Plan
+	if p.Inputs.Script == nil || preload.Python(p.Command) == "" || !fontlist.Wanted(p.Analysis, p.Inputs.Script.File) {
+		return
+	}
+	defer r.span("find the list of fonts")()
+	list, err := r.fonts(ctx)
+	if err != nil {
+		r.host.Log.Debug("there is no list of fonts", "error", err)
+		return
+	}
+	if list.Name != "" {
+		p.Extra.Cache = []rootfs.File{{Path: path.Join(spec.MatplotlibDir, list.Name), Data: list.Data, Mode: 0o644}}
+	}
+}
+
+func (r *run) fonts(ctx context.Context) (fontlist.List, error) {
+	p := r.task.Plan
+	key, err := placesOf(p).Key()
+	if err != nil {
+		return fontlist.List{}, err
+	}
+	if list, err := fontlist.Find(r.host.Root, key); err == nil {
+		return list, nil
+	}
+	list, err := makeFonts(ctx, r.host, p)
+	return list, errors.Join(err, fontlist.Keep(r.host.Root, key, list)) // also that none could be made: it is not tried each time
+}
+
+// placesOf is what the list of fonts of a run depends on.
+func placesOf(p *plan.Plan) fontlist.Places {
+	places := fontlist.Places{Root: p.Base.Dir(), Interpreter: preload.Python(p.Command)}
+	if p.Base != nil && p.Base.Image != nil {
+		places.RootID = p.Base.Image.Digest.String()
+	}
+	if p.Inputs.Runtime != nil {
+		places.Runtime = p.Inputs.Runtime.Dir
+	}
+	return places
+}
+
+// fontsTimeout bounds a run that makes a list. It takes a second, and more where there are thousands of fonts.
+const fontsTimeout = 30 * time.Second
+
+// makeFonts makes a list of fonts in a run of its own, on the root filesystem and with the runtime and the ids of p.
+func makeFonts(ctx context.Context, host *phase.Host, p *plan.Plan) (fontlist.List, error) {
+	a := spec.Analysis{
+		ID: "fonts-" + strings.ToLower(rand.Text()[:12]), Rootfs: p.Analysis.Rootfs, Runtime: p.Analysis.Runtime,
+		IDs: p.Analysis.IDs, Limits: p.Analysis.Limits, Memory: p.Analysis.Memory, Timeout: spec.Duration(fontsTimeout),
+		Data: spec.None, Docs: spec.None, Command: []string{preload.Python(p.Command), "-c", fontlist.Program},
+	}
+	printed := &bounded{most: fontlist.Max + 100}
+	launched, err := standby.Begin(ctx, a.Limits)
+	if err != nil {
+		return fontlist.List{}, err
+	}
+	ended, err := aside(ctx, host, request.Request{Analysis: a, Stdout: printed, NoAudit: true}, launched, func(*run) error { return nil })
+	switch {
+	case err != nil:
+		return fontlist.List{}, err
+	case !ended.Exit.Ended || ended.Exit.Status != 0:
+		return fontlist.List{}, fmt.Errorf("it ended with status %#x: %s", ended.Exit.Status, ended.StderrEnd)
+	}
+	return fontlist.Parse(printed.Bytes())
+}
+
+// bounded keeps what is written to it up to a number of bytes, and fails then.
+type bounded struct {
+	bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(data []byte) (int, error) {
+	if b.Len()+len(data) > b.most {
+		return 0, errors.New("more was printed than a list of fonts has")
+	}
+	return b.Buffer.Write(data)
+}
