@@ -336,11 +336,12 @@ echo "ended with $?"`, "sh", theHost.bin, h.id("z"), begin.input(), again.path, 
 	}
 }
 
-// childOf is the child of a process with the text among its arguments.
+// childOf is the program that a process has started with the text among its arguments. A fork of the process has these too, until it
+// executes another.
 func childOf(t *testing.T, parent int, text string) (child int) {
 	t.Helper()
 	processes(func(p process) bool {
-		if p.parent == parent && strings.Contains(string(p.command), text) {
+		if p.parent == parent && strings.HasPrefix(string(p.command), theHost.bin) && strings.Contains(string(p.command), text) {
 			child = p.pid
 		}
 		return false
