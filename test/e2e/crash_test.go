@@ -50,7 +50,7 @@ func (h *harness) gc(flags ...string) collected {
 	if len(c.Errors) > 0 {
 		h.t.Errorf("gc: %q", c.Errors)
 	}
-	// gc of any root removes what a killed selftest or shell has left in the host's /tmp, and tests beside this one kill some.
+	// gc of any root removes what a killed selftest or shell has left in the host's /tmp, and other tests kill some at the same time.
 	c.Removed = slices.DeleteFunc(c.Removed, func(path string) bool {
 		return strings.HasPrefix(path, "/tmp/scidex-oci-selftest-") || strings.HasPrefix(path, "/tmp/scidex-content-")
 	})

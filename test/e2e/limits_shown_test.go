@@ -12,7 +12,7 @@ func TestLimitsShown(t *testing.T) {
 (echo 1 >memory.max) 2>/dev/null || echo read-only; echo $LOKY_MAX_CPU_COUNT $NUMBA_NUM_THREADS $MC_CORES $RAYON_NUM_THREADS $POLARS_MAX_THREADS
 `
 	want := "536870912\n150000 100000\n536870912\n150000\n100000\nread-only\n2 2 2 2 7\n"
-	if _, err := exec.LookPath("node"); err == nil { // a real one, where there is one
+	if _, err := exec.LookPath("node"); err == nil { // a real one, if there is one
 		script, want = script+`node -p 'process.constrainedMemory()'`, want+"536870912\n"
 	}
 	for _, more := range [][]string{nil, {"--limits", "best-effort"}} {

@@ -99,7 +99,7 @@ func Examples() map[string][]Example {
 		"verify": {
 			{"scidex-oci verify fit-1 --key sign.key.pub", "verifies the statement of a run with its outputs in this catalog"},
 			{"scidex-oci verify run.zip --key lab.pub", "verifies a crate, on any machine"},
-			{"scidex-oci verify other.zip", "checks sizes and digests of the files in a crate that nobody signed"},
+			{"scidex-oci verify other.zip", "checks sizes and digests of the files in a crate that is not signed"},
 		},
 		"key":     {{"scidex-oci key new sign.key", "makes a key that signs statements of runs"}},
 		"key new": {{"scidex-oci key new sign.key", "writes sign.key and sign.key.pub, and prints the id of the key"}},

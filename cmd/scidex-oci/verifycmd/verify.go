@@ -102,7 +102,7 @@ func named(name string) bool {
 	return err == nil || !errors.Is(err, fs.ErrNotExist)
 }
 
-// checkCrate compares a crate that nobody signed with its own metadata.
+// checkCrate compares a crate that is not signed with its own metadata.
 func checkCrate(ctx context.Context, p *command.Program, path string) error {
 	got, err := runcrate.Verify(ctx, path)
 	if err != nil {
