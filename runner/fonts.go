@@ -47,6 +47,9 @@ func (r *run) fonts(ctx context.Context) (fontlist.List, error) {
 	if list, err := fontlist.Find(r.host.Root, key); err == nil {
 		return list, nil
 	}
+	if tell := r.task.Request.Waiting; tell != nil {
+		tell("making matplotlib's list of fonts, once for this root filesystem")
+	}
 	list, err := makeFonts(ctx, r.host, p)
 	return list, errors.Join(err, fontlist.Keep(r.host.Root, key, list)) // also that none could be made: it is not tried each time
 }

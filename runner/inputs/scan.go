@@ -10,15 +10,18 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/testhole"
 )
 
-// Scan looks for sockets and the like in all directories that are bound.
-func (s *Set) Scan(ctx context.Context, by scan.Scanner, tell func(flag string, entries int64)) error {
+// Scan looks for sockets and the like in all directories that are bound. A scan of more than scan.TellAfter calls tell, if
+// it is not nil, about twice a second.
+func (s *Set) Scan(ctx context.Context, by scan.Scanner, tell func(what string)) error {
 	for i, in := range s.Inputs {
 		if !in.Bind.Directory || shownTwice(in, s.Inputs[:i]) {
 			continue
 		}
 		var progress func(int64)
 		if tell != nil {
-			progress = func(entries int64) { tell(in.Flag, entries) }
+			progress = func(entries int64) {
+				tell(fmt.Sprintf("looking for sockets in %s  %d entries so far", in.Flag, entries))
+			}
 		}
 		found, err := by.Scan(ctx, in.File, progress)
 		if err != nil {

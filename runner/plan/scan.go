@@ -16,6 +16,6 @@ func scanInputs(ctx context.Context, host *phase.Host, p *Plan, req request.Requ
 	defer trace.From(ctx).Span(trace.Run, "look through the inputs")()
 	ctx, release := request.UntilStop(ctx, req.Stop, scan.TellAfter)
 	s := scan.Scanner{Dir: filepath.Join(host.Root, "scans"), Reader: p.reader(), Log: host.Log}
-	err := p.Inputs.Scan(ctx, s, req.Scanning)
+	err := p.Inputs.Scan(ctx, s, req.Waiting)
 	return cmp.Or(release(), err)
 }

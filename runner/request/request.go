@@ -75,9 +75,8 @@ type Request struct {
 	Spans *spans.Run
 	// Detached runs outlive the session of their caller: the result warns of what would end them with it.
 	Detached bool
-	// Scanning, where not nil, is called about twice a second while the directory of a flag is scanned before the start,
-	// where that takes longer than two seconds; entries are those so far.
-	Scanning func(flag string, entries int64)
+	// Waiting, if not nil, is called with what the run waits for before its start, in a few words, if that may take seconds.
+	Waiting func(what string)
 	// Stop ends the analysis: the first receive sends SIGTERM and grants the grace period, the second one kills it.
 	Stop <-chan StopSignal
 	// Suspender, where not nil, can suspend the analysis while it runs.

@@ -64,6 +64,24 @@ func TestFontList(t *testing.T) {
 	}
 }
 
+// TestFontListSaid: the first run that plots says on a terminal what it waits for, and the second one has nothing to say.
+func TestFontListSaid(t *testing.T) {
+	h := newHarness(t)
+	h.write("plot.py", "import matplotlib\n", 0o644)
+	const said = "making matplotlib's list of fonts"
+	for i, times := range []int{1, 0} {
+		out := h.onTerminal(h.program, "run", "--id", h.newID(), "--script", "plot.py")
+		if n := strings.Count(out.stdout, said); out.code != 0 || n != times {
+			t.Errorf("run %d ended with %d and said it %d times, wanted %d:\n%s", i+1, out.code, n, times, out.stdout)
+		}
+	}
+	elsewhere := newHarness(t)
+	elsewhere.write("plot.py", "import matplotlib\n", 0o644)
+	if out := elsewhere.mustRun("run", "--script", "plot.py"); strings.Contains(out.stderr, said) {
+		t.Errorf("a run without a terminal said it: %s", out.stderr)
+	}
+}
+
 // TestFontListKilled kills scidex-oci while the list is made, by a matplotlib that never is imported: the next command removes
 // what is left of that run too.
 func TestFontListKilled(t *testing.T) {

@@ -133,7 +133,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		Analysis: s.request.Analysis, Again: s.request.Again, Reuse: s.request.Reuse, AnyRoot: s.request.AnyRoot, AnyScript: s.request.AnyScript,
 		Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit,
 		Stdin: s.stdin(), Stdout: stdout, Stderr: stderr, Caller: s.parser.Caller(),
-		Hook: s.request.Hook, Observe: s.observe, Scanning: s.scanning(), Stop: stop, Suspender: suspender, Standby: s.standby,
+		Hook: s.request.Hook, Observe: s.observe, Waiting: s.waiting(), Stop: stop, Suspender: suspender, Standby: s.standby,
 	}
 	if s.request.Detach {
 		s.loosen(&asked)
@@ -233,11 +233,11 @@ func (s *session) finish(result *result.Result) {
 	}
 }
 
-func (s *session) scanning() func(flag string, entries int64) {
+func (s *session) waiting() func(what string) {
 	if s.request.Quiet {
 		return nil
 	}
-	return func(flag string, entries int64) { s.screen.SetStatus(screen.ScanLine(flag, entries)) }
+	return s.screen.SetStatus
 }
 
 // report prints the result and returns the process' exit status.

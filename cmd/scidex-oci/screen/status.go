@@ -15,8 +15,3 @@ func StatusLine(id string, u event.Usage) string {
 	}
 	return line
 }
-
-// ScanLine is the status while a directory is scanned before the start.
-func ScanLine(flag string, entries int64) string {
-	return fmt.Sprintf("looking for sockets in %s  %d entries so far", flag, entries)
-}
