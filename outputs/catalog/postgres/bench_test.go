@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
 // BenchmarkCommit100000 commits 100,000 rows beside a bare COPY of the same rows into a table with the same columns,
@@ -57,12 +56,12 @@ func median(all []time.Duration) time.Duration { return slices.Sorted(slices.Val
 
 // copyBare is COPY and nothing else.
 func copyBare(ctx context.Context, conn *pgx.Conn, id string, next func() (outputs.Entry, error)) error {
-	_, err := conn.CopyFrom(ctx, pgx.Identifier{"bare"}, outputColumns, pgx.CopyFromFunc(func() ([]any, error) {
+	_, err := conn.CopyFrom(ctx, pgx.Identifier{"bare"}, []string{"id", "attempt", "path", "size", "sha256", "media_type", "mode", "verdict", "detail", "partial"}, pgx.CopyFromFunc(func() ([]any, error) {
 		e, err := next()
 		if err == io.EOF { //nolint:errorlint // many returns it bare
 			return nil, nil
 		}
-		return []any{id, 1, e.Path, e.Size, e.SHA256, e.MediaType, int64(e.Mode), row.Output, nil, e.Partial}, err
+		return []any{id, 1, e.Path, e.Size, e.SHA256, e.MediaType, int64(e.Mode), "output", nil, e.Partial}, err
 	}))
 	return err
 }

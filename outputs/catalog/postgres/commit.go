@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
 // Commit writes the final state of a run, its events and its outputs in one transaction. It retries an unreachable server
@@ -19,7 +18,7 @@ import (
 func (c *Catalog) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
 	err := c.commit(ctx, run, next, beside{})
 	if err != nil {
-		return fmt.Errorf("commit run %q: %w", label(run.Key), c.explain(err))
+		return fmt.Errorf("commit run %q: %w", relational.Label(run.Key), c.explain(err))
 	}
 	return nil
 }
@@ -36,7 +35,7 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 	}
 	err := c.writePatiently(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		if b.queued {
-			was, err := standing(ctx, tx, run.Key)
+			was, err := dialect.Standing(ctx, transaction{tx}, run.Key)
 			if err != nil {
 				return err
 			}
@@ -44,7 +43,7 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 				return catalog.ErrEnded
 			}
 		}
-		ended, err := commitIn(ctx, tx, run, next)
+		ended, err := dialect.End(ctx, transaction{tx}, run, next)
 		if err != nil || !ended || b.also == nil {
 			return err
 		}
@@ -57,43 +56,17 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 	return err
 }
 
-// commitIn is a commit in a transaction. ended is false if the run has ended so before.
-func commitIn(ctx context.Context, tx pgx.Tx, run catalog.Run, next func() (outputs.Entry, error)) (ended bool, err error) {
-	was, err := standing(ctx, tx, run.Key)
-	if err != nil {
-		return false, err
-	}
-	if was.State.Final() {
-		return false, sameEnd(ctx, tx, run)
-	}
-	move, err := catalog.Ended(was, run)
-	if err != nil {
-		return false, err
-	}
-	counted, err := insertEntries(ctx, tx, run.Key, next)
-	if err != nil {
-		return false, err
-	}
-	if err := insertBlobs(ctx, tx, run); err != nil {
-		return false, err
-	}
-	if err := insertEvents(ctx, tx, run); err != nil {
-		return false, err
-	}
-	return true, end(ctx, tx, run, move, counted)
-}
-
 // look checks whether a commit with a lost reply succeeded. The row lock waits for the server's end of the lost connection,
 // which may not have processed the COMMIT yet.
 func (c *Catalog) look(ctx context.Context, run catalog.Run, unknown *outcomeUnknown) error {
 	var ended bool
 	err := retry(ctx, c.timeout, func() error {
 		return c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
-			was, err := standing(ctx, tx, run.Key)
+			was, err := dialect.Standing(ctx, transaction{tx}, run.Key)
 			if ended = was.State.Final(); err != nil || !ended {
 				return err
 			}
-			return sameEnd(ctx, tx, run)
+			return dialect.SameEnd(ctx, transaction{tx}, run)
 		})
 	})
 	switch {
@@ -106,72 +79,3 @@ func (c *Catalog) look(ctx context.Context, run catalog.Run, unknown *outcomeUnk
 	}
 	return nil
 }
-
-// end writes the columns known only at a run's end.
-func end(ctx context.Context, tx pgx.Tx, run catalog.Run, move catalog.Move, counted row.Totals) error {
-	_, err := tx.Exec(ctx, `UPDATE scidex_oci.analysis_run
-		SET state = $3, reason = $4, message = $5, exit_code = $6, signal = $7,
-			started_at = coalesce($8, started_at), finished_at = $9,
-			place = coalesce($10::json, place), report = coalesce($11::json, report),
-			action_id = CASE WHEN $11::json IS NULL THEN action_id ELSE $15 END, outputs_total = $12, rejected_total = $13, outputs_removed_at = coalesce($14, outputs_removed_at)
-		WHERE id = $1 AND attempt = $2`,
-		run.ID, run.Attempt, string(move.State()), orNull(run.Reason), orNull(run.Message), run.ExitCode, orNull(run.Signal),
-		moment(run.StartedAt), moment(run.FinishedAt), jsonOrNull(run.Place), jsonOrNull(run.Report),
-		counted.Outputs, counted.Rejected, moment(run.OutputsRemovedAt), row.ActionID(run.Report))
-	return err
-}
-
-var outputColumns = []string{"id", "attempt", "path", "size", "sha256", "media_type", "mode", "verdict", "detail", "partial"}
-
-// insertEntries copies what next returns until io.EOF.
-func insertEntries(ctx context.Context, tx pgx.Tx, key catalog.Key, next func() (outputs.Entry, error)) (row.Totals, error) {
-	source := &entrySource{ctx: ctx, key: key, next: next}
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{"scidex_oci", "analysis_output"}, outputColumns, source)
-	if source.panicked != nil {
-		panic(source.panicked)
-	}
-	if source.err != nil { // PostgreSQL only knows of the abort
-		return source.counted, source.err
-	}
-	return source.counted, err
-}
-
-// entrySource is a pgx.CopyFromSource of what next returns. The driver calls it in a separate goroutine, where nothing
-// recovers a panic of next.
-type entrySource struct {
-	ctx      context.Context
-	key      catalog.Key
-	next     func() (outputs.Entry, error)
-	entry    outputs.Entry
-	counted  row.Totals
-	err      error
-	panicked any
-}
-
-// Next reads one more entry.
-func (s *entrySource) Next() (more bool) {
-	defer func() {
-		if what := recover(); what != nil {
-			s.panicked, s.err, more = what, errors.New("the listing of entries broke off"), false
-		}
-	}()
-	if s.err = s.ctx.Err(); s.err != nil {
-		return false
-	}
-	s.entry, s.err = s.next()
-	if s.err == io.EOF { //nolint:errorlint // a wrapped EOF is a listing that was cut short
-		s.err = nil
-		return false
-	}
-	if s.err != nil {
-		return false
-	}
-	s.counted.Add(s.entry)
-	return true
-}
-
-// Values are the columns of the entry.
-func (s *entrySource) Values() ([]any, error) { return row.Entry(s.key, s.entry, text), nil }
-
-// Err is why there is no next entry, if not their end.
-func (s *entrySource) Err() error { return s.err }

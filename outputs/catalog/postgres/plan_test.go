@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
 // plan is how PostgreSQL answers a query (EXPLAIN), a line for each step.
@@ -21,6 +23,18 @@ func plan(t *testing.T, c *Catalog, sql string, args []any) string {
 		return true, err
 	}, `EXPLAIN (COSTS OFF) `+sql, args...))
 	return strings.Join(steps, "\n")
+}
+
+// watched also keeps the last query.
+type watched struct {
+	database
+	sql  string
+	args []any
+}
+
+func (w *watched) Query(ctx context.Context, yield func(relational.Row) (bool, error), sql string, args ...any) error {
+	w.sql, w.args = sql, args
+	return w.database.Query(ctx, yield, sql, args...)
 }
 
 // What a listing reads does not depend on how many runs there are, where it need not: of many, of which one in ten has
@@ -54,8 +68,10 @@ func TestListingPlans(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			sql, args := listing(tt.filter)
-			got := plan(t, c, sql, args)
+			asked := &watched{database: database{c}}
+			_, err := relational.New(asked, dialect).List(t.Context(), tt.filter)
+			must(t, err)
+			got := plan(t, c, asked.sql, asked.args)
 			if sorted := strings.Contains(got, "Sort") && tt.want != "analysis_run_open"; !strings.Contains(got, tt.want) || sorted {
 				t.Errorf("want %q and no sort in the plan:\n%s", tt.want, got)
 			}
@@ -77,7 +93,8 @@ func TestUsagePlans(t *testing.T) {
 		{}, {Since: since, Until: since.Add(time.Hour)}, {States: []catalog.State{catalog.Complete}}, {Reasons: []string{"exit"}, Host: "h"},
 	} {
 		for _, label := range []string{"", "project"} {
-			sql, args := usageQuery(filter, label)
+			sql, args, err := c.usageQuery(t.Context(), filter, label)
+			must(t, err)
 			if got := plan(t, c, sql, args); !strings.Contains(got, "Index Only Scan using analysis_run_usage") {
 				t.Errorf("%+v by label %q:\n%s", filter, label, got)
 			}

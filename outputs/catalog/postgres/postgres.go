@@ -15,6 +15,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
 // timeout bounds the wait of a commit for an unreachable server, and of any write for a row that another process has locked.
@@ -25,6 +26,7 @@ const writers = 8
 
 // Catalog is a catalog.Catalog in a PostgreSQL database.
 type Catalog struct {
+	relational.Catalog
 	pool *pgxpool.Pool
 	to   server
 	// writing holds a token for each write of this handle that is under way.
@@ -91,7 +93,9 @@ func connect(ctx context.Context, url string) (*Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", to, err)
 	}
-	return &Catalog{pool: pool, to: to, writing: make(chan struct{}, writers), timeout: timeout}, nil
+	c := &Catalog{pool: pool, to: to, writing: make(chan struct{}, writers), timeout: timeout}
+	c.Catalog = relational.New(database{c}, dialect)
+	return c, nil
 }
 
 // CatalogID returns the identity that was made with the database.

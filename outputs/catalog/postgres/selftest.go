@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
 const selectSelftests = `SELECT ts, host, tool_version, passed, report::text FROM scidex_oci.selftest_report ORDER BY ts DESC, id DESC`
@@ -39,7 +40,7 @@ func (c *Catalog) Selftests(ctx context.Context, limit int) ([]catalog.Selftest,
 		var s catalog.Selftest
 		var report string
 		err := row.Scan(&s.At, &s.Host, &s.ToolVersion, &s.Passed, &report)
-		s.At, s.Report = s.At.UTC(), documentOf(&report)
+		s.At, s.Report = s.At.UTC(), relational.Document(report)
 		reports = append(reports, s)
 		return true, err
 	}, sql, args...)

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
 // hasEnded is the condition of the index analysis_run_usage, which has all columns of the query.
@@ -15,9 +15,12 @@ const hasEnded = `state IN ('complete', 'failed', 'canceled', 'error', 'lost')`
 
 // Usage streams what ended runs requested and used.
 func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string, yield func(catalog.Usage) bool) error {
-	sql, args := usageQuery(filter, label)
-	unpack := row.UsageReader{}
-	err := c.readAll(ctx, func(row pgx.Row) (bool, error) {
+	sql, args, err := c.usageQuery(ctx, filter, label)
+	if err != nil {
+		return err
+	}
+	unpack := relational.UsageReader{}
+	err = c.readAll(ctx, func(row pgx.Row) (bool, error) {
 		var packed string
 		err := row.Scan(&packed)
 		return err == nil && yield(unpack.Usage(packed)), err
@@ -28,14 +31,18 @@ func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string
 	return nil
 }
 
-// usageQuery is the query for row.UsageReader, and its arguments.
-func usageQuery(filter catalog.Filter, label string) (string, []any) {
-	where, value := conditions(filter), `''`
+// usageQuery is the query for relational.UsageReader, and its arguments.
+func (c *Catalog) usageQuery(ctx context.Context, filter catalog.Filter, label string) (sql string, args []any, err error) {
+	where, err := c.Matching(ctx, filter)
+	if err != nil {
+		return "", nil, err
+	}
+	value := `''`
 	where.Add(hasEnded)
 	from := ` FROM (SELECT id, attempt, usage, reason FROM scidex_oci.analysis_run r` + where.String() + `) r`
 	if label != "" && isText(label) {
 		value = `coalesce('=' || encode(convert_to(value, 'UTF8'), 'hex'), '')`
 		from += ` LEFT JOIN scidex_oci.run_label l ON l.id = r.id AND l.attempt = r.attempt AND l.key = ` + where.Bind(label)
 	}
-	return `SELECT usage || ' ' || encode(convert_to(coalesce(reason, ''), 'UTF8'), 'hex') || ' ' || ` + value + from, where.Args
+	return `SELECT usage || ' ' || encode(convert_to(coalesce(reason, ''), 'UTF8'), 'hex') || ' ' || ` + value + from, where.Args, nil
 }

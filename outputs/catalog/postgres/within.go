@@ -12,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
 // What a queue in the same database does with rows of the catalog in one transaction (riverqueue). A transaction that locks
@@ -73,11 +74,11 @@ func serverGivesUp(ctx context.Context, conn *pgx.Conn) error {
 
 // Insert is Create in a transaction.
 func Insert(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
-	if err := checkNew(run); err != nil {
-		return fmt.Errorf("create run %q: %w", label(run.Key), err)
+	if err := dialect.ValidateIntent(run); err != nil {
+		return fmt.Errorf("create run %q: %w", relational.Label(run.Key), err)
 	}
-	if err := insertIntent(ctx, tx, run); err != nil {
-		return fmt.Errorf("create run %q: %w", label(run.Key), err)
+	if err := dialect.Insert(ctx, transaction{tx}, run); err != nil {
+		return fmt.Errorf("create run %q: %w", relational.Label(run.Key), err)
 	}
 	return nil
 }
@@ -86,9 +87,9 @@ func Insert(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 // written the next attempt, which the statement that waited does not see: then it reads again.
 func Last(ctx context.Context, tx pgx.Tx, id string) (run catalog.Run, err error) {
 	for later := true; later; {
-		run, err = scanRun(tx.QueryRow(ctx, selectRun+` WHERE id = $1 ORDER BY attempt DESC LIMIT 1 FOR UPDATE OF r`, text(id)))
+		run, err = relational.ScanRun(tx.QueryRow(ctx, relational.SelectRun+` WHERE id = $1 ORDER BY attempt DESC LIMIT 1 FOR UPDATE OF r`, text(id)))
 		if err != nil {
-			return run, err
+			return run, notFound(err)
 		}
 		err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM scidex_oci.analysis_run WHERE id = $1 AND attempt > $2)`, text(id), run.Attempt).Scan(&later)
 		if err != nil {
@@ -101,7 +102,7 @@ func Last(ctx context.Context, tx pgx.Tx, id string) (run catalog.Run, err error
 // Begin turns a queued run into a running one, on the host and with the request of run. It returns catalog.ErrExists if it
 // is not queued.
 func Begin(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
-	was, err := standing(ctx, tx, run.Key)
+	was, err := dialect.Standing(ctx, transaction{tx}, run.Key)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func Begin(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 	_, err = tx.Exec(ctx, `UPDATE scidex_oci.analysis_run
 		SET state = $3, place = $4::json, request = $5::json, host = $6, boot_id = $7, tool_version = $8
 		WHERE id = $1 AND attempt = $2`,
-		run.ID, run.Attempt, string(move.State()), jsonOrNull(run.Place), jsonOrNull(run.Request),
+		run.ID, run.Attempt, string(move.State()), relational.DocumentOrNull(run.Place), relational.DocumentOrNull(run.Request),
 		text(run.Host), text(run.BootID), text(run.ToolVersion))
 	return err
 }
@@ -126,7 +127,7 @@ func End(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 	if err := run.ValidateEnd(); err != nil {
 		return err
 	}
-	_, err := commitIn(ctx, tx, run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF })
+	_, err := dialect.End(ctx, transaction{tx}, run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF })
 	return err
 }
 
@@ -146,7 +147,7 @@ func (c *Catalog) CommitQueued(
 
 func (c *Catalog) commitBeside(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), b beside) error {
 	if err := c.commit(ctx, run, next, b); err != nil {
-		return fmt.Errorf("commit run %q: %w", label(run.Key), c.explain(err))
+		return fmt.Errorf("commit run %q: %w", relational.Label(run.Key), c.explain(err))
 	}
 	return nil
 }

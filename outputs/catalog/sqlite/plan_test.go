@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
 // plan is how SQLite answers a query (sqlite.org/eqp.html), a line for each step.
@@ -27,30 +29,63 @@ func plan(t *testing.T, c *Catalog, query string, args ...any) string {
 	return strings.Join(steps, "\n")
 }
 
+// watched also keeps the last query.
+type watched struct {
+	database
+	text string
+	args []any
+}
+
+func (w *watched) Query(ctx context.Context, yield func(relational.Row) (bool, error), text string, args ...any) error {
+	w.text, w.args = text, args
+	return w.database.Query(ctx, yield, text, args...)
+}
+
+func (w *watched) Read(_ context.Context, do func(from relational.Reader) error) error { return do(w) }
+
+// planOf is the plan of the last query of a call.
+func planOf(t *testing.T, c *Catalog, call func(c relational.Catalog) error) string {
+	t.Helper()
+	w := &watched{database: database{c}}
+	must(t, call(relational.New(w, dialect)))
+	return plan(t, c, inSQLite(w.text), w.args...)
+}
+
 // Whatever a name asks for is found through an index.
 func TestQueryPlans(t *testing.T) {
 	c := opened(t, filepath.Join(t.TempDir(), "catalog.db"))
+	must(t, c.Create(t.Context(), sample("a")))
+	ctx, key := t.Context(), catalog.Key{ID: "a", Attempt: 1}
+	found := func(query catalog.OutputQuery) func(relational.Catalog) error {
+		return func(c relational.Catalog) error { return c.FindOutputs(ctx, query, nil) }
+	}
 	tests := []struct {
-		name, query string
-		args        []any
-		want        string
-		never       string
+		name  string
+		call  func(relational.Catalog) error
+		want  string
+		never string
 	}{
-		{"newest", selectRun + newestFirst, nil, "analysis_run_created", "B-TREE"},
-		{"entries", selectEntry + ` ORDER BY path`, []any{"a", 1}, "PRIMARY KEY", "B-TREE"},
-		{"prefix", `SELECT DISTINCT id FROM analysis_run WHERE id >= ? AND id < ? ORDER BY id`, []any{"a", "b"}, "id>? AND id<?", "B-TREE"},
-		{"find outputs", selectFound + byRun + newestOutputsFirst, nil, "analysis_run_created", "B-TREE FOR ORDER BY"},
-		{"find outputs of a digest", selectFound + byDigest + ` WHERE o.sha256 >= ? AND o.sha256 < ?`, []any{"a", "b"}, "analysis_output_sha256", "SCAN"},
-		{"events", selectEvents, []any{"a", 1}, "sandbox_audit_event_run", "B-TREE"},
-		{"selftests", selectSelftests, nil, "selftest_report_ts", "B-TREE"},
-		{"who names a blob", `SELECT id FROM analysis_output WHERE sha256 = ?`, []any{"x"}, "analysis_output_sha256", "SCAN"},
+		{"newest", func(c relational.Catalog) error { _, err := c.Find(ctx, "@last"); return err }, "analysis_run_created", "B-TREE"},
+		{"entries", func(c relational.Catalog) error { return c.Outputs(ctx, key, nil) }, "PRIMARY KEY", "B-TREE"},
+		{"find outputs", found(catalog.OutputQuery{}), "analysis_run_created", "B-TREE FOR ORDER BY"},
+		{"find outputs of a digest", found(catalog.OutputQuery{Digest: "a"}), "analysis_output_sha256", "SCAN"},
+		{"events", func(c relational.Catalog) error { _, err := c.Events(ctx, key); return err }, "sandbox_audit_event_run", "B-TREE"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := plan(t, c, tt.query, tt.args...); !strings.Contains(got, tt.want) || strings.Contains(got, tt.never) {
+			if got := planOf(t, c, tt.call); !strings.Contains(got, tt.want) || strings.Contains(got, tt.never) {
 				t.Errorf("want %q and no %q in the plan:\n%s", tt.want, tt.never, got)
 			}
 		})
+	}
+	for query, want := range map[string]string{
+		`SELECT DISTINCT id FROM analysis_run WHERE id >= 'a' AND id < 'b' ORDER BY id`: "id>? AND id<?",
+		selectSelftests: "selftest_report_ts",
+		`SELECT id FROM analysis_output WHERE sha256 = 'x'`: "analysis_output_sha256",
+	} {
+		if got := plan(t, c, query); !strings.Contains(got, want) || strings.Contains(got, "B-TREE") {
+			t.Errorf("%s: want %q and no sort in the plan:\n%s", query, want, got)
+		}
 	}
 }
 
@@ -98,9 +133,8 @@ func TestListingPlans(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			query, args, err := c.listing(t.Context(), tt.filter)
-			must(t, err)
-			if got := plan(t, c, query, args...); !strings.Contains(got, tt.want) || strings.Contains(got, tt.never) {
+			got := planOf(t, c, func(c relational.Catalog) error { _, err := c.List(t.Context(), tt.filter); return err })
+			if !strings.Contains(got, tt.want) || strings.Contains(got, tt.never) {
 				t.Errorf("want %q and no %q in the plan:\n%s", tt.want, tt.never, got)
 			}
 		})

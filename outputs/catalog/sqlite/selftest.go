@@ -5,9 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
 const selectSelftests = `SELECT ts, host, tool_version, passed, report FROM selftest_report ORDER BY ts DESC, id DESC`
@@ -53,8 +54,8 @@ func (c *Catalog) selftests(ctx context.Context, limit int) (reports []catalog.S
 		if err := rows.Scan(&at, &report.Host, &report.ToolVersion, &report.Passed, &text); err != nil {
 			return nil, err
 		}
-		report.Report = row.Document(text)
-		if report.At, err = parseTime(at); err != nil {
+		report.Report = relational.Document(text)
+		if report.At, err = time.Parse(relational.Layout, at); err != nil {
 			return nil, err
 		}
 		reports = append(reports, report)

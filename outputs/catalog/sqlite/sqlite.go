@@ -16,6 +16,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
 // timeout bounds the wait for a lock that another process holds.
@@ -23,6 +24,7 @@ const timeout = 60 * time.Second
 
 // Catalog is a catalog.Catalog in a SQLite file.
 type Catalog struct {
+	relational.Catalog
 	db    *sql.DB
 	path  string
 	named *named
@@ -70,7 +72,9 @@ func open(ctx context.Context, path string, schema fs.FS, allowNew func(context.
 		_ = db.Close() // the first error counts
 		return nil, fmt.Errorf("open catalog %q: %w", path, explainAt(absolute, err))
 	}
-	return &Catalog{db: db, path: path, named: file, writing: make(chan struct{}, 1), timeout: timeout}, nil
+	c := &Catalog{db: db, path: path, named: file, writing: make(chan struct{}, 1), timeout: timeout}
+	c.Catalog = relational.New(database{c}, dialect)
+	return c, nil
 }
 
 // checkNew calls allowNew if path has no bytes yet. allowNew may see traces of a catalog that another process made since, so

@@ -2,12 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
 // Expression and condition of the index analysis_run_usage, verbatim: else SQLite reads whole rows and parses their
@@ -17,7 +16,7 @@ const (
 	hasEnded    = `state IN ('complete', 'failed', 'canceled', 'error', 'lost')`
 )
 
-// packedUsage is row.UsageReader's input for a run, but the label.
+// packedUsage is relational.UsageReader's input for a run, but the label.
 const packedUsage = `iif(typeof(json_extract(report, '$.usage.wall_ms')) = 'integer', json_extract(report, '$.usage.wall_ms'), 0)
 	|| ' ' || iif(typeof(json_extract(report, '$.usage.cpu_ms')) = 'integer', json_extract(report, '$.usage.cpu_ms'), 0)
 	|| ' ' || iif(typeof(json_extract(report, '$.usage.memory_peak_bytes')) = 'integer', json_extract(report, '$.usage.memory_peak_bytes'), 0)
@@ -35,44 +34,39 @@ func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string
 	return nil
 }
 
-func (c *Catalog) usage(ctx context.Context, filter catalog.Filter, label string, yield func(catalog.Usage) bool) (err error) {
+func (c *Catalog) usage(ctx context.Context, filter catalog.Filter, label string, yield func(catalog.Usage) bool) error {
 	query, args, err := c.usageQuery(ctx, filter, label)
 	if err != nil {
 		return err
 	}
-	rows, err := c.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	unpack := row.UsageReader{}
-	for rows.Next() {
+	unpack := relational.UsageReader{}
+	return database{c}.Query(ctx, func(row relational.Row) (bool, error) {
 		var packed string
-		if err := rows.Scan(&packed); err != nil {
-			return err
+		if err := row.Scan(&packed); err != nil {
+			return false, err
 		}
 		for run := range strings.SplitSeq(packed, ",") {
 			if !yield(unpack.Usage(run)) {
-				return nil
+				return false, nil
 			}
 		}
-	}
-	return rows.Err()
+		return true, nil
+	}, query, args...)
 }
 
 // usageQuery is the query of Usage, and its arguments.
 func (c *Catalog) usageQuery(ctx context.Context, filter catalog.Filter, label string) (string, []any, error) {
-	where, value := newWhere(), `''`
+	where, err := c.Matching(ctx, filter)
+	if err != nil {
+		return "", nil, err
+	}
+	value := `''`
 	if label != "" {
 		value = `coalesce((SELECT '=' || hex(value) FROM run_label n WHERE n.id = r.id AND n.attempt = r.attempt AND n.key = ` + where.Bind(label) + `), '')`
 	}
 	where.Add(hasEnded)
 	if !filter.Since.IsZero() {
 		where.Add(hourCreated+` >= substr(%s, 1, 13)`, timeText(filter.Since))
-	}
-	where.Runs(filter)
-	if err := c.addLabels(ctx, where, filter.Labels); err != nil {
-		return "", nil, err
 	}
 	from := ` FROM analysis_run r`
 	if len(filter.Labels) == 0 { // else it may use the label with the fewest runs

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -77,7 +78,7 @@ func (c *Catalog) begin(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	defer func() {
-		if _, err := conn.ExecContext(detached, `PRAGMA busy_timeout = `+milliseconds(timeout)); err != nil {
+		if _, err := conn.ExecContext(detached, fmt.Sprintf("PRAGMA busy_timeout = %d", timeout.Milliseconds())); err != nil {
 			discard(conn)
 		}
 	}()

@@ -1,13 +1,12 @@
-package row_test
+package relational_test
 
 import (
-	"fmt"
 	"reflect"
 	"testing"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
 func TestWhere(t *testing.T) {
@@ -76,11 +75,10 @@ func TestWhere(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			where := &row.Where{
-				Parameter: func(n int) string { return fmt.Sprintf("$%d", n) },
-				Moment:    func(t time.Time) any { return t.Unix() },
-				Holds:     func(s string) bool { return s != "unheld" },
-				Contains:  "has(id, %s) OR has(ran, %s)",
+			where := &relational.Where{
+				Moment:   func(t time.Time) any { return t.Unix() },
+				Holds:    func(s string) bool { return s != "unheld" },
+				Contains: "has(id, %s) OR has(ran, %s)",
 			}
 			where.Runs(tt.filter)
 			if got := where.String(); got != tt.want || !reflect.DeepEqual(where.Args, tt.args) {

@@ -1,4 +1,4 @@
-package row_test
+package relational
 
 import (
 	"reflect"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog/row"
 )
 
 func TestEntry(t *testing.T) {
@@ -40,32 +39,32 @@ func TestEntry(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := row.Entry(key, tt.entry, strings.ToUpper)
+			got := valuesOf(key, tt.entry, strings.ToUpper)
 			if !reflect.DeepEqual(got, tt.want) {
-				t.Errorf("Entry = %#v, want %#v", got, tt.want)
+				t.Errorf("valuesOf = %#v, want %#v", got, tt.want)
 			}
-			if verdict := strings.ToLower(got[7].(string)); row.Reason(verdict) != tt.entry.Rejected {
-				t.Errorf("Reason(%q) = %q, want %q", verdict, row.Reason(verdict), tt.entry.Rejected)
+			if verdict := strings.ToLower(got[7].(string)); reasonOf(verdict) != tt.entry.Rejected {
+				t.Errorf("reasonOf(%q) = %q, want %q", verdict, reasonOf(verdict), tt.entry.Rejected)
 			}
 		})
 	}
 }
 
 func TestTotals(t *testing.T) {
-	var got row.Totals
+	var got totals
 	for _, reason := range []outputs.Reason{"", "symlink", "", ""} {
-		got.Add(outputs.Entry{Rejected: reason})
+		got.add(outputs.Entry{Rejected: reason})
 	}
-	if want := (row.Totals{Outputs: 3, Rejected: 1}); got != want {
-		t.Errorf("Totals = %+v, want %+v", got, want)
+	if want := (totals{Outputs: 3, Rejected: 1}); got != want {
+		t.Errorf("totals = %+v, want %+v", got, want)
 	}
 }
 
 func TestDocument(t *testing.T) {
-	if got := row.Document(""); got != nil {
+	if got := Document(""); got != nil {
 		t.Errorf("Document of nothing = %q, want nil", got)
 	}
-	if got := string(row.Document("{}")); got != "{}" {
+	if got := string(Document("{}")); got != "{}" {
 		t.Errorf("Document = %q, want {}", got)
 	}
 }

@@ -1,12 +1,12 @@
-package row
+package relational
 
 import (
 	"encoding/json"
 	"strings"
 )
 
-// ActionID is the action_id of a report, 64 hexadecimal digits; nil if missing or invalid.
-func ActionID(report json.RawMessage) *string {
+// actionID is the action_id of a report, 64 hexadecimal digits; nil if missing or invalid.
+func actionID(report json.RawMessage) *string {
 	var has struct {
 		ActionID any `json:"action_id"`
 	}

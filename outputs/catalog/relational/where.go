@@ -1,8 +1,9 @@
-package row
+package relational
 
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,8 +12,6 @@ import (
 
 // Where collects conditions on a row, as SQL and its arguments.
 type Where struct {
-	// Parameter is the database's syntax of a query's n-th parameter, from 1.
-	Parameter func(n int) string
 	// Moment is a time as stored.
 	Moment func(time.Time) any
 	// Holds reports whether the database can store a string. No stored value equals one that it cannot.
@@ -29,7 +28,7 @@ type Where struct {
 // Bind adds an argument and returns its parameter.
 func (w *Where) Bind(arg any) string {
 	w.Args = append(w.Args, arg)
-	return w.Parameter(len(w.Args))
+	return "$" + strconv.Itoa(len(w.Args))
 }
 
 // Add adds a term; each %s of it is one of args.

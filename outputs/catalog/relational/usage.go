@@ -1,4 +1,4 @@
-package row
+package relational
 
 import (
 	"encoding/hex"
