@@ -31,7 +31,7 @@ func harvestable(id string) map[string]string {
 const greatestErrno = 133
 
 // TestFaultsInHarvest fails each system call on /work, the ingest directory and the blobs from the end of the analysis to its
-// commit, with each errno: a run is complete with every output, or it is an error and its directory has all that was written.
+// commit, with each errno that the kernel gives, spread over the files that the call is for: a run is complete with every output, or it is an error and its directory has all that was written.
 // Only a file's own type and mode are a verdict on it, and nothing here is to be refused but the link. CI takes one call of
 // some, and for each of them another errno.
 func TestFaultsInHarvest(t *testing.T) {
@@ -51,22 +51,7 @@ func TestFaultsInHarvest(t *testing.T) {
 			}
 			missed, done := 0, 0
 			for i, f := range faults {
-				// The first of these stand for a file that is gone, or that the caller has no right to.
-				errnos := []unix.Errno{[]unix.Errno{
-					unix.ENOENT, unix.EACCES, unix.ESTALE, unix.EAGAIN, unix.ENXIO, unix.EXDEV, unix.EPERM, unix.ENOTCONN, unix.EROFS,
-				}[i%9]}
-				if os.Getenv("SCIDEX_OCI_SOAK") != "" {
-					if f.nth > 1 { // the same call on the same file once more
-						continue
-					}
-					errnos = nil
-					for errno := range unix.Errno(greatestErrno) {
-						errnos = append(errnos, errno+1)
-					}
-				} else if i%8 != 0 {
-					continue
-				}
-				for _, f.with = range errnos {
+				for _, f.with = range f.errnos(i, faults) {
 					o := h.disturbHarvest(f, args)
 					done++
 					if o.hit == "" {
@@ -83,6 +68,38 @@ func TestFaultsInHarvest(t *testing.T) {
 		})
 	}
 }
+
+// errnos are those for the i-th of all faults: in CI one, for each eighth; else all that are left by the others of its kind.
+func (f fault) errnos(i int, all []fault) (errnos []unix.Errno) {
+	if os.Getenv("SCIDEX_OCI_SOAK") == "" {
+		// The first of these stand for a file that is gone, or that the caller has no right to.
+		some := []unix.Errno{unix.ENOENT, unix.EACCES, unix.ESTALE, unix.EAGAIN, unix.ENXIO, unix.EXDEV, unix.EPERM, unix.ENOTCONN, unix.EROFS}
+		if i%8 == 0 {
+			errnos = append(errnos, some[i%len(some)])
+		}
+		return errnos
+	}
+	place, kind := 0, 0
+	for j, other := range all {
+		if other.call() != f.call() {
+			continue
+		}
+		if j < i {
+			place++
+		}
+		kind++
+	}
+	for errno := unix.Errno(place + 1); errno <= greatestErrno; errno += unix.Errno(kind) {
+		errnos = append(errnos, errno)
+	}
+	return errnos
+}
+
+// theFile is a file in the name of a point, below the directories that points have.
+var theFile = regexp.MustCompile(`(/work|/ingest/ID-RANDOM|/sha256)/.*`)
+
+// call is the process, the system call and the directory of a fault's point.
+func (f fault) call() string { return theFile.ReplaceAllString(f.at.String(), "$1/") }
 
 // disturbHarvest runs theHarvested with a fault.
 func (h *harness) disturbHarvest(f fault, args []string) *observed {
