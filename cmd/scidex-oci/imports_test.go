@@ -9,11 +9,11 @@ import (
 )
 
 // TestImports: what a run on this host needs starts without what other hosts are needed for (docs/adr/0043). scripts/build has
-// the filter of system calls compiled (runner/filter); no run does. Prometheus' own library is for tests alone.
+// the filter of system calls compiled (runner/filter); no run does.
 func TestImports(t *testing.T) {
 	core := dependencies(t, ".")
 	for _, imported := range core {
-		for _, other := range []string{"libseccomp", "prometheus/", "jackc/", "minio/", "oras", "go-containerregistry", "riverqueue", "modelcontextprotocol", "encoding/gob"} {
+		for _, other := range []string{"libseccomp", "prometheus/", "google.golang.org/protobuf", "jackc/", "minio/", "oras", "go-containerregistry", "riverqueue", "modelcontextprotocol", "encoding/gob"} {
 			if strings.Contains(imported, other) {
 				t.Errorf("scidex-oci has %s", imported)
 			}

@@ -86,9 +86,9 @@ func TestQueueMetrics(t *testing.T) {
 	}
 	const ended = "scidex_oci_worker_runs_total"
 	wants := map[string]float64{
-		ended + `{state="complete",reason="exit"}`:               1,
-		ended + `{state="failed",reason="exit"}`:                 1,
-		ended + `{state="error",reason="request"}`:               1,
+		ended + `{reason="exit",state="complete"}`:               1,
+		ended + `{reason="exit",state="failed"}`:                 1,
+		ended + `{reason="request",state="error"}`:               1,
 		`scidex_oci_worker_phase_seconds_count{phase="start"}`:   3,
 		`scidex_oci_queue_jobs{state="running"}`:                 1,
 		"scidex_oci_queue_up":                                    1,
@@ -125,8 +125,8 @@ func TestQueueMetrics(t *testing.T) {
 		`scidex_oci_worker_class_running_jobs{class="default"}`:                            1,
 		`scidex_oci_worker_class_queue_wait_seconds_count{class="default"}`:                4,
 		`scidex_oci_worker_class_phase_seconds_count{class="default",phase="start"}`:       3,
-		`scidex_oci_worker_class_runs_total{class="default",state="failed",reason="exit"}`: 1,
-		`scidex_oci_worker_class_runs_total{class="gpu",state="failed",reason="exit"}`:     -1, // it is not for the worker
+		`scidex_oci_worker_class_runs_total{class="default",reason="exit",state="failed"}`: 1,
+		`scidex_oci_worker_class_runs_total{class="gpu",reason="exit",state="failed"}`:     -1, // it is not for the worker
 	}
 	var text string
 	var differ []string

@@ -82,47 +82,32 @@ var states = [...]struct {
 	{"running", func(d queue.Depth) int64 { return d.Running }},
 }
 
-func (m *Metrics) ofQueue() {
-	m.gauge("scidex_oci_queue_up", "Whether the queue could be counted.", func() float64 {
-		_, known := m.depth.read()
-		return truth(known)
-	})
-	var all []metric
+var (
+	queueUp     = level("scidex_oci_queue_up", "Whether the queue could be counted.")
+	queueJobs   = level("scidex_oci_queue_jobs", "Jobs of the whole queue that have not ended, by state.", "state")
+	classJobs   = level("scidex_oci_queue_class_jobs", "Jobs of the whole queue that have not ended, by class and state.", "class", "state")
+	classOldest = level("scidex_oci_queue_class_oldest_seconds",
+		"For how long the oldest job of a class that waits or is unplaced could have run, by the clock of the database.", "class")
+	queueWorkers = level("scidex_oci_queue_workers", "Workers that have a lease or analyses, by the state of the lease.", "lease")
+)
+
+// levels are the gauges of the queue, from the last count. Workers have the words of "queue workers".
+func (d *depth) levels(write writeLevel) {
+	last, known := d.read()
+	write(queueUp, truth(known))
+	if !known {
+		return
+	}
 	for _, s := range states {
-		all = append(all, level{labeled("state", s.name), func() (float64, bool) {
-			last, known := m.depth.read()
-			return float64(s.jobs(queue.Sum(last.classes))), known
-		}})
-	}
-	m.add(gauge, "scidex_oci_queue_jobs", "Jobs of the whole queue that have not ended, by state.", all...)
-	m.add(gauge, "scidex_oci_queue_class_jobs", "Jobs of the whole queue that have not ended, by class and state.", m.ofClasses(func(c queue.ClassDepth, write writeLine) {
-		for _, s := range states {
-			write(labeled("class", c.Class, "state", s.name), float64(s.jobs(c.Depth)))
-		}
-	}))
-	m.add(gauge, "scidex_oci_queue_class_oldest_seconds", "For how long the oldest job of a class that waits or is unplaced could have run, by the clock of the database.",
-		m.ofClasses(func(c queue.ClassDepth, write writeLine) { write(labeled("class", c.Class), c.Oldest.Seconds()) }))
-	m.ofLeases()
-}
-
-// ofLeases adds the workers by the words of "queue workers".
-func (m *Metrics) ofLeases() {
-	var all []metric
-	for _, state := range []queue.WorkerState{queue.Held, queue.Silent, queue.NoLease} {
-		all = append(all, level{labeled("lease", string(state)), func() (float64, bool) {
-			last, known := m.depth.read()
-			return float64(last.workers[state]), known
-		}})
-	}
-	m.add(gauge, "scidex_oci_queue_workers", "Workers that have a lease or analyses, by the state of the lease.", all...)
-}
-
-// ofClasses writes lines for each class that the queue had when it was counted.
-func (m *Metrics) ofClasses(of func(queue.ClassDepth, writeLine)) metric {
-	return lines(func(write writeLine) {
-		last, _ := m.depth.read()
+		write(queueJobs, float64(s.jobs(queue.Sum(last.classes))), s.name)
 		for _, c := range last.classes {
-			of(c, write)
+			write(classJobs, float64(s.jobs(c.Depth)), c.Class, s.name)
 		}
-	})
+	}
+	for _, c := range last.classes {
+		write(classOldest, c.Oldest.Seconds(), c.Class)
+	}
+	for _, state := range []queue.WorkerState{queue.Held, queue.Silent, queue.NoLease} {
+		write(queueWorkers, float64(last.workers[state]), string(state))
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"github.com/scidex-ai/scidex-oci/outputs/connlimit"
 )
 
@@ -31,11 +33,7 @@ type Server struct {
 // Serve serves a listener, which it closes at its end. /healthz is 200 while healthy is true, else 503.
 func (m *Metrics) Serve(l net.Listener, healthy func() bool, log *slog.Logger) *Server {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-		text := m.Text(r.Context())
-		w.Header().Set("Content-Type", contentType)
-		_, _ = w.Write(text) // a client that left
-	})
+	mux.Handle("GET /metrics", m.handler(log))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if !healthy() {
 			http.Error(w, "draining", http.StatusServiceUnavailable)
@@ -51,6 +49,17 @@ func (m *Metrics) Serve(l net.Listener, healthy func() bool, log *slog.Logger) *
 		s.ended <- s.http.Serve(connlimit.New(l, connlimit.Limits{Strangers: connections, Kept: connections, Patience: idleTime}))
 	}()
 	return s
+}
+
+// handler answers with all metrics. The request's context bounds the query of the queue.
+func (m *Metrics) handler(log *slog.Logger) http.Handler {
+	answer := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), ErrorHandling: promhttp.ContinueOnError,
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.depth.refresh(r.Context())
+		answer.ServeHTTP(w, r)
+	})
 }
 
 // kept keeps the connections of requests that are answered, so that silent ones are ended for new ones.
