@@ -88,13 +88,11 @@ func (s Settings) send(ctx context.Context, client *http.Client, traces []spans.
 
 func (s Settings) body(traces []spans.Trace) (body []byte, header http.Header, err error) {
 	header = s.Headers.Clone()
+	header.Set("Content-Type", "application/x-protobuf")
 	if s.JSON {
 		header.Set("Content-Type", "application/json")
-		body, err = json.Marshal(newRequest(s, traces))
-	} else {
-		header.Set("Content-Type", "application/x-protobuf")
-		body = newRequest(s, traces).protobuf()
 	}
+	body, err = s.marshal(traces)
 	if s.Gzip && err == nil {
 		header.Set("Content-Encoding", "gzip")
 		var packed bytes.Buffer

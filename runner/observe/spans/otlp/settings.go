@@ -1,5 +1,5 @@
-// Package otlp sends spans by OpenTelemetry's protocol over HTTP. It is written by hand: OpenTelemetry's exporter brings
-// gRPC (docs/adr/0049).
+// Package otlp sends spans by OpenTelemetry's protocol over HTTP. The messages are OpenTelemetry's types; its exporter tries too seldom
+// again, and brings gRPC (docs/adr/0049).
 package otlp
 
 import (
@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 )
@@ -113,6 +114,11 @@ func resource(env func(name string) string, version string) (map[string]string, 
 	}
 	if name := env("OTEL_SERVICE_NAME"); name != "" {
 		all["service.name"] = name
+	}
+	for name, value := range all {
+		if !utf8.ValidString(name + value) {
+			return nil, errors.New("OTEL_RESOURCE_ATTRIBUTES or OTEL_SERVICE_NAME is not UTF-8")
+		}
 	}
 	return all, nil
 }

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"encoding/hex"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ func TestReadSettings(t *testing.T) {
 		"headers":     {map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "s3cret"}, "", "give NAME=VALUE"},
 		"authority":   {map[string]string{"OTEL_EXPORTER_OTLP_CERTIFICATE": "/dev/null"}, "", "no certificate in PEM"},
 		"key alone":   {map[string]string{"OTEL_EXPORTER_OTLP_CLIENT_KEY": "/nowhere"}, "", "_CLIENT_KEY"},
+		"bytes":       {map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "a=%ff"}, "", "is not UTF-8"},
 		"resource":    {map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "a"}, "", "OTEL_RESOURCE_ATTRIBUTES"},
 	} {
 		s, err := ReadSettings(func(name string) string { return test.env[name] }, "v1")
@@ -46,8 +48,9 @@ func TestRetryAfter(t *testing.T) {
 
 // TestTree: a phase is below the one of its row that is around it, else below the run, and the analysis below its phase.
 func TestTree(t *testing.T) {
+	caller, named := spans.NewID(), spans.NewID()
 	got := spansOf(spans.Trace{
-		Trace: "t", Root: "root", Parent: "caller", Offset: 1000, Named: map[string]string{spans.AnalysisPhase: "named"},
+		Trace: spans.NewID() + spans.NewID(), Root: spans.NewID(), Parent: caller, Offset: 1000, Named: map[string]string{spans.AnalysisPhase: named},
 		Phases: []trace.Span{
 			{Lane: trace.Analysis, Name: "analysis", Start: 25, End: 29},
 			{Lane: trace.Run, Name: "inner", Start: 10, End: 15},
@@ -57,25 +60,22 @@ func TestTree(t *testing.T) {
 			{Lane: trace.Supervisor, Name: "other row", Start: 12, End: 60},
 		},
 	})
-	ids := map[string]string{}
+	ids := map[string]string{caller: "caller"}
 	var lines []string
 	for _, s := range got {
-		if _, named := ids[s.SpanID]; named {
-			t.Errorf("the id %s is there twice", s.SpanID)
+		id := hex.EncodeToString(s.SpanId)
+		if _, twice := ids[id]; twice {
+			t.Errorf("the id %s is there twice", id)
 		}
-		ids[s.SpanID] = s.Name
-		parent := ids[s.Parent]
-		if parent == "" {
-			parent = s.Parent
-		}
-		lines = append(lines, s.Name+" < "+parent)
+		ids[id] = s.Name
+		lines = append(lines, s.Name+" < "+ids[hex.EncodeToString(s.ParentSpanId)])
 	}
 	want := "scidex-oci run < caller, outer < scidex-oci run, inner < outer, other row < scidex-oci run, run the analysis < scidex-oci run, " +
 		"analysis < run the analysis, run the analysis < scidex-oci run"
 	if all := strings.Join(lines, ", "); all != want {
 		t.Errorf("%s\nwant %s", all, want)
 	}
-	if got[0].Start != 1010 || got[0].End != 1060 || got[4].SpanID != "named" {
-		t.Errorf("the run is from %d to %d, its analysis %s", got[0].Start, got[0].End, got[4].SpanID)
+	if got[0].StartTimeUnixNano != 1010 || got[0].EndTimeUnixNano != 1060 || hex.EncodeToString(got[4].SpanId) != named {
+		t.Errorf("the run is from %d to %d, its analysis %s", got[0].StartTimeUnixNano, got[0].EndTimeUnixNano, got[4].Name)
 	}
 }

@@ -2,8 +2,9 @@ package otlp
 
 import (
 	"cmp"
-	"maps"
 	"slices"
+
+	tracev1 "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
@@ -13,20 +14,23 @@ import (
 type tree struct {
 	spans.Trace
 	used   map[string]bool // phases that have had the id of their name
-	around map[trace.Lane][]span
+	around map[trace.Lane][]*tracev1.Span
 }
+
+// flagSampled is that of the W3C's trace context.
+const flagSampled = 0x1
 
 // wholeName is the name of the span of a whole run.
 const wholeName = "scidex-oci run"
 
-func spansOf(t spans.Trace) []span {
+func spansOf(t spans.Trace) []*tracev1.Span {
 	phases := slices.Clone(t.Phases)
 	// Of two that start together the longer one is around the other.
 	slices.SortStableFunc(phases, func(a, b trace.Span) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
 	})
-	b := tree{t, map[string]bool{}, map[trace.Lane][]span{}}
-	all := []span{b.whole(phases)}
+	b := tree{t, map[string]bool{}, map[trace.Lane][]*tracev1.Span{}}
+	all := []*tracev1.Span{b.whole(phases)}
 	for _, p := range phases {
 		all = append(all, b.phase(p))
 	}
@@ -34,7 +38,7 @@ func spansOf(t spans.Trace) []span {
 }
 
 // whole is the span of the run, from the first start to the last end.
-func (b tree) whole(phases []trace.Span) span {
+func (b tree) whole(phases []trace.Span) *tracev1.Span {
 	var start, end int64
 	for i, p := range phases {
 		if i == 0 {
@@ -43,30 +47,30 @@ func (b tree) whole(phases []trace.Span) span {
 		end = max(end, p.End)
 	}
 	s := b.span(b.Root, wholeName, start, end)
-	if s.Parent = b.Parent; s.Parent != "" {
-		s.Flags |= flagRemote
+	if s.ParentSpanId = idOf(b.Parent); len(s.ParentSpanId) > 0 {
+		s.Flags |= uint32(tracev1.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
 	}
 	s.Attributes = append(texts(b.Text), numbers(b.Numbers)...)
 	if b.Failed != "" {
-		s.Status = &status{b.Failed, statusError}
+		s.Status = &tracev1.Status{Message: b.Failed, Code: tracev1.Status_STATUS_CODE_ERROR}
 	}
 	return s
 }
 
-func (b tree) phase(p trace.Span) span {
+func (b tree) phase(p trace.Span) *tracev1.Span {
 	s := b.span(b.id(p), p.Name, p.Start, p.End)
 	s.Attributes = texts(map[string]string{"scidex_oci.row": p.Lane.Name()})
 	open := b.around[p.Lane]
-	for len(open) > 0 && open[len(open)-1].End < s.End {
+	for len(open) > 0 && open[len(open)-1].EndTimeUnixNano < s.EndTimeUnixNano {
 		open = open[:len(open)-1]
 	}
 	switch {
 	case len(open) > 0:
-		s.Parent = open[len(open)-1].SpanID
+		s.ParentSpanId = open[len(open)-1].SpanId
 	case p.Lane == trace.Analysis && b.used[spans.AnalysisPhase]:
-		s.Parent = b.Named[spans.AnalysisPhase]
+		s.ParentSpanId = idOf(b.Named[spans.AnalysisPhase])
 	default:
-		s.Parent = b.Root
+		s.ParentSpanId = idOf(b.Root)
 	}
 	b.around[p.Lane] = append(open, s)
 	return s
@@ -82,25 +86,10 @@ func (b tree) id(p trace.Span) string {
 }
 
 // span has what all have. Times are of CLOCK_MONOTONIC.
-func (b tree) span(id, name string, start, end int64) span {
-	return span{
-		TraceID: b.Trace.Trace, SpanID: id, TraceState: b.State, Flags: flagSampled | flagKnowsRemote, Name: name, Kind: kindInternal,
-		Start: uint64(start + b.Offset), End: uint64(end + b.Offset), //nolint:gosec // they are after 1970
+func (b tree) span(id, name string, start, end int64) *tracev1.Span {
+	return &tracev1.Span{
+		TraceId: idOf(b.Trace.Trace), SpanId: idOf(id), TraceState: b.State, Name: name, Kind: tracev1.Span_SPAN_KIND_INTERNAL,
+		Flags:             flagSampled | uint32(tracev1.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK),
+		StartTimeUnixNano: uint64(start + b.Offset), EndTimeUnixNano: uint64(end + b.Offset), //nolint:gosec // they are after 1970
 	}
-}
-
-func texts(of map[string]string) []keyValue {
-	all := []keyValue{}
-	for _, key := range slices.Sorted(maps.Keys(of)) {
-		all = append(all, keyValue{key, anyValue{Text: of[key]}})
-	}
-	return all
-}
-
-func numbers(of map[string]int64) (all []keyValue) {
-	for _, key := range slices.Sorted(maps.Keys(of)) {
-		n := of[key]
-		all = append(all, keyValue{key, anyValue{Number: &n}})
-	}
-	return all
 }
