@@ -1,54 +1,78 @@
-// Package freespace waits until a file system has less free space. statfs(2) must be polled, and a Go program that wakes
-// up for each call wakes three of its threads: twenty calls a second cost a run 0.008 of a core, and 500 sleeping runs
-// left no CPU to start others. A C thread sleeps and calls statfs, and returns to Go only when there is something to
-// decide.
+// Package freespace compares the free space of a file system with the minimum to keep.
 package freespace
 
-/*
-#include "freespace.h"
-*/
-import "C"
-
 import (
+	"fmt"
+	"math"
 	"os"
-	"runtime"
-	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
-// Free is the space available to an ordinary user, in bytes, and the free inodes.
-type Free struct{ Bytes, Inodes int64 }
-
-// Mark is the free space that ends a wait.
-type Mark struct {
-	Dir  *os.File // on the file system
-	Low  Free     // the wait ends when either is this low
-	High Free     // highest free space seen: more raises both
+// Floor is the minimum free space of a file system: a share of its size, or bytes. The zero Floor is no minimum.
+type Floor struct {
+	Percent float64 `json:"percent,omitempty"`
+	Bytes   int64   `json:"bytes,omitempty"`
+	Most    int64   `json:"most,omitempty"` // bytes, at which the share of a large file system ends; 0 is no such end
 }
 
-// Watch waits, one call of Wait at a time. The zero Watch is ready.
-type Watch struct{ c C.struct_watch }
+// Shortage is a file system with less free than its floor; both in bytes.
+type Shortage struct {
+	Of    string `json:"of"` // what it holds: "/work", "the blob store"
+	Free  int64  `json:"free"`
+	Floor int64  `json:"floor"`
+}
 
-// Wait calls statfs(2) looks times, each interval after the last, and returns early when a mark is reached, its file system
-// cannot be read, or Stop is called. It raises the marks. Marks of one directory must be adjacent.
-func (w *Watch) Wait(interval time.Duration, looks int, marks []Mark) {
-	list := make([]C.struct_mark, len(marks)+1) // never empty: an empty slice has no address
-	for i, m := range marks {
-		list[i] = C.struct_mark{fd: C.int(m.Dir.Fd()), low: m.Low.numbers(), high: m.High.numbers()}
+// String says what is short.
+func (s Shortage) String() string {
+	return fmt.Sprintf("the file system of %s has %s free, below the floor of %s", s.Of, format.Size(s.Free), format.Size(s.Floor))
+}
+
+// Short returns the shortage on the file system of dir, or nil. A file system that reports no size, as some FUSE ones do,
+// is never short.
+func (f Floor) Short(dir *os.File, of string) (*Shortage, error) {
+	_, short, err := f.Look(dir, of)
+	return short, err
+}
+
+// Look is Short, and also returns the bytes free above the floor: math.MaxInt64 if the file system reports no size.
+func (f Floor) Look(dir *os.File, of string) (int64, *Shortage, error) {
+	var st unix.Statfs_t
+	if err := Statfs(dir, &st); err != nil {
+		return 0, nil, fmt.Errorf("free space of %s: %w", of, err)
 	}
-	C.freespace_wait(&w.c, C.longlong(interval.Nanoseconds()), C.long(looks), &list[0], C.int(len(marks)))
-	for i := range marks {
-		marks[i].Low, marks[i].High = free(list[i].low), free(list[i].high)
-		runtime.KeepAlive(marks[i].Dir)
+	switch free, floor := Available(&st), f.of(&st); {
+	case st.Blocks == 0:
+		return math.MaxInt64, nil, nil
+	case free < floor:
+		return 0, &Shortage{Of: of, Free: free, Floor: floor}, nil
+	default:
+		return free - floor, nil, nil
 	}
 }
 
-func (f Free) numbers() [C.KINDS]C.longlong {
-	return [C.KINDS]C.longlong{C.BYTES: C.longlong(f.Bytes), C.INODES: C.longlong(f.Inodes)}
+// Above reports whether a file system is below the floor.
+func (f Floor) Above(st *unix.Statfs_t) bool { return st.Blocks > 0 && Available(st) < f.of(st) }
+
+// of returns a file system's floor in bytes.
+func (f Floor) of(st *unix.Statfs_t) int64 {
+	share := int64(f.Percent / 100 * float64(st.Blocks) * float64(st.Bsize))
+	if f.Most > 0 {
+		share = min(share, f.Most)
+	}
+	return max(f.Bytes, share)
 }
 
-func free(numbers [C.KINDS]C.longlong) Free {
-	return Free{Bytes: int64(numbers[C.BYTES]), Inodes: int64(numbers[C.INODES])}
-}
+// Available is the space that an ordinary user can take, in bytes.
+func Available(st *unix.Statfs_t) int64 { return int64(st.Bavail) * st.Bsize }
 
-// Stop ends the wait and all later ones. It may be called from any goroutine.
-func (w *Watch) Stop() { C.freespace_stop(&w.c) }
+// Statfs is fstatfs(2), repeated after a signal.
+func Statfs(dir *os.File, st *unix.Statfs_t) error {
+	for {
+		if err := unix.Fstatfs(int(dir.Fd()), st); err != unix.EINTR {
+			return err
+		}
+	}
+}

@@ -3,122 +3,68 @@ package freespace
 import (
 	"math"
 	"os"
-	"path/filepath"
-	"sync"
+	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-const (
-	rest = time.Millisecond
-	ages = math.MaxInt32 // looks: weeks, which no test waits for
-)
-
-// directory is one on a tmpfs, which little else writes to, and what is free there.
-func directory(t *testing.T) (*os.File, Free) {
-	t.Helper()
-	path, err := os.MkdirTemp("/dev/shm", "freespace")
+func TestFloorShort(t *testing.T) {
+	dir, err := os.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(path) })
-	dir, err := os.Open(path)
+	defer dir.Close()
+	for _, floor := range []Floor{{}, {Bytes: 1}, {Percent: 1e-9}} {
+		if short, err := floor.Short(dir, "here"); short != nil || err != nil {
+			t.Errorf("%v: %v, %v", floor, short, err)
+		}
+	}
+	for _, floor := range []Floor{{Bytes: math.MaxInt64}, {Percent: 99.999999}} {
+		short, err := floor.Short(dir, "here")
+		if err != nil || short == nil || short.Free >= short.Floor || !strings.Contains(short.String(), "here") {
+			t.Errorf("%v: %v, %v", floor, short, err)
+		}
+	}
+	proc, err := os.Open("/proc") // says that it has no blocks
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { dir.Close() })
-	return dir, freeOn(t, dir)
-}
-
-func freeOn(t *testing.T, dir *os.File) Free {
-	t.Helper()
-	var st unix.Statfs_t
-	if err := unix.Fstatfs(int(dir.Fd()), &st); err != nil {
-		t.Fatal(err)
-	}
-	return Free{int64(st.Bavail) * st.Bsize, int64(st.Ffree)}
-}
-
-func fill(t *testing.T, dir *os.File, bytes int) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir.Name(), "a"), make([]byte, bytes), 0o600); err != nil {
-		t.Error(err)
+	defer proc.Close()
+	if short, err := (Floor{Percent: 50, Bytes: 1 << 40}).Short(proc, "proc"); short != nil || err != nil {
+		t.Errorf("a file system without a size: %v, %v", short, err)
 	}
 }
 
-// fillSoon fills it while the test waits, and before the test ends, so that the next one starts with what is free then.
-func fillSoon(t *testing.T, dir *os.File, bytes int) {
-	t.Helper()
-	var filling sync.WaitGroup
-	filling.Go(func() {
-		time.Sleep(20 * rest)
-		fill(t, dir, bytes)
-	})
-	t.Cleanup(filling.Wait)
-}
-
-func TestWaitForBytes(t *testing.T) {
-	dir, had := directory(t)
-	marks := []Mark{{Dir: dir, Low: Free{had.Bytes - 4<<20, -1}, High: had}}
-	fillSoon(t, dir, 8<<20)
-	new(Watch).Wait(rest, ages, marks)
-	if left := freeOn(t, dir); left.Bytes > marks[0].Low.Bytes {
-		t.Errorf("over with %d bytes free, above %d", left.Bytes, marks[0].Low.Bytes)
+// TestLeftAboveTheFloor: what is left shrinks with the floor, and has no end if the file system reports no size.
+func TestLeftAboveTheFloor(t *testing.T) {
+	left := func(path string, floor int64) int64 {
+		dir, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dir.Close()
+		left, short, err := Floor{Bytes: floor}.Look(dir, "here")
+		if err != nil || short != nil {
+			t.Errorf("%s: %v, %v", path, short, err)
+		}
+		return left
+	}
+	if got := left("/proc", 4096); got != math.MaxInt64 {
+		t.Errorf("a file system without a size has %d left", got)
+	}
+	// A tmpfs: little else writes there.
+	if all, above := left("/dev/shm", 0), left("/dev/shm", 1<<20); all-above < 1<<19 || all-above > 1<<21 {
+		t.Errorf("%d left, and %d above a floor of 1 MiB", all, above)
 	}
 }
 
-func TestWaitForInodes(t *testing.T) {
-	dir, had := directory(t)
-	marks := []Mark{{Dir: dir, Low: Free{-1, -1}, High: had}, {Dir: dir, Low: Free{-1, had.Inodes - 1}, High: had}}
-	fillSoon(t, dir, 0)
-	new(Watch).Wait(rest, ages, marks)
-	if left := freeOn(t, dir); left.Inodes > marks[1].Low.Inodes {
-		t.Errorf("over with %d inodes free, above %d", left.Inodes, marks[1].Low.Inodes)
+// TestShareEndsAtMost: of a large file system less than its share is kept.
+func TestShareEndsAtMost(t *testing.T) {
+	for blocks, want := range map[uint64]int64{100: 5 * 4096, 1000: 50 * 4096, 10_000: 60 * 4096} {
+		st := unix.Statfs_t{Blocks: blocks, Bsize: 4096}
+		if got := (Floor{Percent: 5, Most: 60 * 4096}).of(&st); got != want {
+			t.Errorf("of %d blocks: %d, want %d", blocks, got, want)
+		}
 	}
-}
-
-// TestMarksRise: space that is freed may be taken again before the mark is reached.
-func TestMarksRise(t *testing.T) {
-	dir, _ := directory(t)
-	fill(t, dir, 8<<20)
-	had := freeOn(t, dir)
-	drop := Free{4 << 20, 1 << 20}
-	marks := []Mark{{Dir: dir, Low: Free{had.Bytes - drop.Bytes, had.Inodes - drop.Inodes}, High: had}}
-	if err := os.Remove(filepath.Join(dir.Name(), "a")); err != nil {
-		t.Fatal(err)
-	}
-	new(Watch).Wait(rest, 1, marks)
-	got := marks[0]
-	if got.High.Bytes < had.Bytes+4<<20 || got.High.Inodes < had.Inodes+1 {
-		t.Errorf("it had %+v, 8 MiB and an inode more then, and the mark is %+v", had, got)
-	}
-	if got.High.Bytes-got.Low.Bytes != drop.Bytes || got.High.Inodes-got.Low.Inodes != drop.Inodes {
-		t.Errorf("%+v are not %+v apart", got, drop)
-	}
-}
-
-// TestFixedMark: a mark below all that can be free stays where it is.
-func TestFixedMark(t *testing.T) {
-	dir, _ := directory(t)
-	fixed := Mark{Dir: dir, Low: Free{-1, -1}, High: Free{math.MaxInt64, math.MaxInt64}}
-	marks := []Mark{fixed}
-	new(Watch).Wait(rest, 3, marks)
-	if marks[0] != fixed {
-		t.Errorf("%+v", marks[0])
-	}
-}
-
-func TestWaitThatCannotSee(t *testing.T) {
-	dir, had := directory(t)
-	dir.Close()
-	new(Watch).Wait(rest, ages, []Mark{{Dir: dir, Low: Free{-1, -1}, High: had}}) // a closed file has no descriptor
-}
-
-func TestStop(t *testing.T) {
-	var w Watch
-	time.AfterFunc(20*rest, w.Stop)
-	w.Wait(time.Hour, ages, nil)
-	w.Wait(time.Hour, ages, nil) // and those to come
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 )
 
 func TestPacer(t *testing.T) {
@@ -14,7 +13,7 @@ func TestPacer(t *testing.T) {
 	began := supplied(1<<40, 1<<20)
 	room := outputs.Extent{Files: 80_000, Bytes: 800 << 20}
 	lost := func(bytes, inodes int64) supply {
-		return supplied(began.Bytes-bytes, began.Inodes-inodes)
+		return supplied(began.bytes-bytes, began.inodes-inodes)
 	}
 	for name, c := range map[string]struct {
 		looks []supply // the last one decides
@@ -60,8 +59,14 @@ func TestPacer(t *testing.T) {
 	}
 }
 
+// due reports whether a survey is due.
+func (p *pacer) due(now time.Time, free supply) bool {
+	wait, _ := p.next(now, free)
+	return wait <= 0
+}
+
 func supplied(bytes, inodes int64) supply {
-	return supply{Free: freespace.Free{Bytes: bytes, Inodes: inodes}}
+	return supply{bytes: bytes, inodes: inodes}
 }
 
 // A survey that costs next to nothing is made at each look only while the file system fills up.
@@ -70,7 +75,7 @@ func TestPacerIsLazy(t *testing.T) {
 	var p pacer
 	p.done(time.Unix(1000, 0), time.Microsecond, began, outputs.Extent{Files: 1000, Bytes: 1 << 20}, true)
 	soon, late := time.Unix(1000, 0).Add(look), time.Unix(1000, 0).Add(idle)
-	if p.due(soon, began) || !p.due(late, began) || !p.due(soon, supplied(began.Bytes-1<<17, began.Inodes)) {
+	if p.due(soon, began) || !p.due(late, began) || !p.due(soon, supplied(began.bytes-1<<17, began.inodes)) {
 		t.Error("it does not wait for something to happen")
 	}
 }

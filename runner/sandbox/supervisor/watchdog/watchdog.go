@@ -18,7 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
 )
 
-// look is the interval of space checks, and the least between surveys.
+// look is the least interval of space checks, and of surveys.
 const look = 50 * time.Millisecond
 
 // Config says what a watchdog watches.
@@ -112,86 +112,67 @@ type survey struct {
 	do   func(context.Context) (room outputs.Extent, whole bool, err error)
 }
 
-// watch checks the free space and starts due surveys until the run has ended. It first waits in Go: most of many short
-// runs end before, and a thread would cost them more than it saves.
+// watch checks the free space and starts due surveys until the run has ended.
 func (d *Watchdog) watch(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-	case <-time.After(look):
-	}
-	var level freespace.Watch
-	defer context.AfterFunc(ctx, level.Stop)()
-	for ctx.Err() == nil {
+	for wait := look; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
 		floors, err := d.checkFloor()
 		if err != nil {
 			return err
 		}
-		if err := d.begin(ctx); err != nil {
+		surveys, err := d.begin(ctx, time.Now())
+		if err != nil {
 			return err
 		}
-		d.rest(&level, floors)
-	}
-	return nil
-}
-
-// rest returns when a check has found something to do, or when the next survey is due.
-func (d *Watchdog) rest(level *freespace.Watch, floors []freespace.Mark) {
-	resting, marks, looks := d.marks(time.Now())
-	marks = append(marks, floors...)
-	level.Wait(look, looks, marks)
-	for i, s := range resting {
-		s.pace.high = marks[i].High
+		wait = max(look, min(idle, floors, surveys))
 	}
 }
 
-// marks returns when resting surveys become due early, and the looks until the next is due.
-func (d *Watchdog) marks(now time.Time) (resting []*survey, marks []freespace.Mark, looks int) {
-	due := idle // then the floors are checked again
-	for _, s := range d.surveys {
-		if s.busy.Load() {
-			due = look
-			continue
-		}
-		due = min(due, s.pace.rest(false)-now.Sub(s.pace.ended))
-		resting, marks = append(resting, s), append(marks, freespace.Mark{Dir: d.Work, Low: s.pace.low(), High: s.pace.high})
-	}
-	return resting, marks, max(1, int((due+look-1)/look))
-}
-
-// checkFloor ends the run if a file system is below its floor, and else returns the marks of all.
-func (d *Watchdog) checkFloor() (marks []freespace.Mark, err error) {
+// checkFloor ends the run if a file system is below its floor, and else returns the time before which none can be.
+func (d *Watchdog) checkFloor() (wait time.Duration, err error) {
+	wait = idle
 	for _, k := range d.Kept {
-		mark, short, err := d.Floor.Look(k.Dir, k.Of)
+		left, short, err := d.Floor.Look(k.Dir, k.Of)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		if short != nil {
 			d.end(Finding{Short: short})
-			return nil, nil
 		}
-		marks = append(marks, mark)
+		wait = min(wait, taken(left, bytesPerSecond))
 	}
-	return marks, nil
+	return wait, nil
 }
 
-// begin starts due surveys concurrently: they may take long.
-func (d *Watchdog) begin(ctx context.Context) error {
+// begin starts due surveys concurrently, since they may take long, and returns the time to the next look.
+func (d *Watchdog) begin(ctx context.Context, now time.Time) (wait time.Duration, err error) {
 	if d.Work == nil {
-		return nil
+		return idle, nil
 	}
 	var st unix.Statfs_t
 	if err := freespace.Statfs(d.Work, &st); err != nil {
-		return fmt.Errorf("free space of /work: %w", err)
+		return 0, fmt.Errorf("free space of /work: %w", err)
 	}
 	free := supplyOf(&st)
+	wait = idle
 	for _, s := range d.surveys {
-		if s.busy.Load() || !s.pace.due(time.Now(), free) {
+		if s.busy.Load() {
+			wait = look
+			continue
+		}
+		due, full := s.pace.next(now, free)
+		wait = min(wait, due, full)
+		if due > 0 {
 			continue
 		}
 		s.busy.Store(true)
 		d.running.Go(func() { d.check(ctx, s.run(ctx, free)) })
 	}
-	return nil
+	return wait, nil
 }
 
 func (s *survey) run(ctx context.Context, free supply) error {

@@ -1,10 +1,10 @@
 package watchdog
 
 import (
+	"context"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -76,47 +76,52 @@ func TestWatchdogThatCannotSee(t *testing.T) {
 	}
 }
 
-// TestMarks: between its surveys a watchdog sleeps through looks that find nothing, and no longer.
-func TestMarks(t *testing.T) {
+// TestLooksFollowTheRoom: a look waits no longer than the run needs to take what it has left, and not for what is not due.
+func TestLooksFollowTheRoom(t *testing.T) {
 	now := time.Unix(1000, 0)
-	had := freespace.Free{Bytes: 1 << 40, Inodes: 1 << 20}
-	room := outputs.Extent{Files: 80, Bytes: 800}
-	done := func(ago time.Duration, whole bool) pacer {
+	plenty := outputs.Extent{Files: 1 << 40, Bytes: 1 << 50}
+	done := func(ago time.Duration, room outputs.Extent, whole bool) pacer {
 		var p pacer
-		p.done(now.Add(-ago), time.Microsecond, supply{Free: had}, room, whole)
+		p.done(now.Add(-ago), time.Microsecond, supply{bytes: 1, inodes: 1, unknown: !whole}, room, whole)
 		return p
 	}
 	for name, c := range map[string]struct {
 		names, open pacer
 		busy        bool
-		looks       int
+		want        time.Duration
 	}{
-		"both have just ended":  {done(0, true), done(0, true), false, int(idle / look)},
-		"one has longer":        {done(0, true), done(idle-3*look, true), false, 3},
-		"a part of a look left": {done(0, true), done(idle-3*look+1, true), false, 3},
-		"both are due":          {done(idle, true), done(2*idle, true), false, 1},
-		"one is in a hurry":     {done(0, false), done(0, true), false, 1},
-		"none was made":         {pacer{}, pacer{}, false, 1},
-		"one goes on":           {done(0, true), done(0, true), true, 1},
+		"plenty is left":        {done(0, plenty, true), done(0, plenty, true), false, idle},
+		"bytes for an eighth":   {done(0, outputs.Extent{Files: 1 << 40, Bytes: bytesPerSecond / 8}, true), done(0, plenty, true), false, time.Second / 8},
+		"names for an eighth":   {done(0, plenty, true), done(0, outputs.Extent{Files: namesPerSecond / 8, Bytes: 1 << 50}, true), false, time.Second / 8},
+		"nothing is left":       {done(0, outputs.Extent{}, true), done(0, plenty, true), false, look},
+		"one survey is older":   {done(0, plenty, true), done(idle-3*look, plenty, true), false, 3 * look},
+		"one survey is due":     {done(idle, plenty, true), done(0, plenty, true), false, look},
+		"one is in a hurry":     {done(0, plenty, false), done(0, plenty, true), false, look},
+		"none was made":         {pacer{}, pacer{}, false, look},
+		"one survey is running": {done(0, plenty, true), done(0, plenty, true), true, look},
 	} {
-		d := &Watchdog{Config: Config{Work: os.Stdin}, surveys: []*survey{{pace: c.names}, {pace: c.open}}}
+		d, _ := kennel(t, outputs.Extent{}, freespace.Floor{})
+		started := func(context.Context) (outputs.Extent, bool, error) { return plenty, true, nil }
+		d.surveys = []*survey{{pace: c.names, do: started}, {pace: c.open, do: started}}
 		d.surveys[1].busy.Store(c.busy)
-		resting, marks, looks := d.marks(now)
-		if looks != c.looks {
-			t.Errorf("%s: %d looks, want %d", name, looks, c.looks)
-		}
-		want := []freespace.Mark{
-			{Dir: d.Work, Low: c.names.low(), High: c.names.high}, {Dir: d.Work, Low: c.open.low(), High: c.open.high},
-		}
-		if c.busy {
-			want = want[:1]
-		}
-		if !slices.Equal(marks, want) || len(resting) != len(marks) || resting[0] != d.surveys[0] {
-			t.Errorf("%s: %+v, want %+v", name, marks, want)
+		wait, err := d.begin(t.Context(), now)
+		d.running.Wait()
+		if err != nil || max(look, wait) != c.want {
+			t.Errorf("%s: the next look is after %v (%v), want %v", name, wait, err, c.want)
 		}
 	}
-	if low := (&pacer{high: had, room: room}).low(); low != (freespace.Free{Bytes: had.Bytes - 100, Inodes: had.Inodes - 10}) {
-		t.Errorf("an eighth less than %+v of %+v is %+v", had, room, low)
+}
+
+// TestLooksFollowTheFloor: the less is left above a floor, the sooner is the next look.
+func TestLooksFollowTheFloor(t *testing.T) {
+	d, _ := kennel(t, outputs.Extent{}, freespace.Floor{})
+	left, _, err := d.Floor.Look(d.Work, "/work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Floor.Bytes = left - bytesPerSecond/32
+	if wait, err := d.checkFloor(); err != nil || wait <= 0 || wait >= idle {
+		t.Errorf("the next look is after %v (%v)", wait, err)
 	}
 }
 
