@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
@@ -97,10 +98,7 @@ func (t *Target) makeWith(prepare func(dir *userdir.Dir) error) error {
 	return nil
 }
 
-const (
-	lockTime  = time.Minute // for which Lock waits
-	lockPause = 20 * time.Millisecond
-)
+const lockTime = time.Minute // for which Lock waits
 
 // Lock makes the directory, and keeps other targets that are locked out of it until Close. It waits for one that is locked now.
 func (t *Target) Lock(ctx context.Context) error {
@@ -112,7 +110,7 @@ func (t *Target) Lock(ctx context.Context) error {
 		if err == nil {
 			t.lock, err = f, lock(ctx, f)
 		}
-		if errors.Is(err, unix.EWOULDBLOCK) {
+		if errors.Is(err, flock.ErrHeld) {
 			err = fmt.Errorf("another export writes to %s; wait for its end", dir.Path())
 		}
 		return err
@@ -120,21 +118,13 @@ func (t *Target) Lock(ctx context.Context) error {
 }
 
 func lock(ctx context.Context, f *os.File) error {
-	for deadline := time.Now().Add(lockTime); ; {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case errors.Is(err, unix.EWOULDBLOCK) && time.Now().Before(deadline):
-		case errors.Is(err, unix.EBADF), errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP):
-			return nil // the file system has no such locks
-		default:
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(lockPause):
-		}
+	within, cancel := context.WithTimeoutCause(ctx, lockTime, flock.ErrHeld)
+	defer cancel()
+	err := flock.Wait(within, f, flock.Exclusive)
+	if flock.Missing(err) {
+		return nil
 	}
+	return err
 }
 
 // Close releases the directory.

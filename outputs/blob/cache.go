@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // The copies of a shared store's blobs that Trim keeps here, in bytes, and how often it runs.
@@ -79,9 +81,9 @@ func (s *Store) tryLock(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := flock(f, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := flock.Try(f, flock.Exclusive); err != nil {
 		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
+		if errors.Is(err, flock.ErrHeld) {
 			err = nil
 		}
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // CatalogID returns the identity of the catalog that the store belongs to, or "" if none yet.
@@ -141,7 +141,7 @@ func (s *Store) replaceID(id string) error { return s.placeID(id, os.Rename) }
 
 // placeID writes a temporary file and calls place to rename it.
 func (s *Store) placeID(id string, place func(temp, to string) error) error {
-	gate, err := s.lock(ingestDir, unix.LOCK_SH) // guards the temporary file from CleanIngests
+	gate, err := s.lock(ingestDir, flock.Shared) // guards the temporary file from CleanIngests
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // Ingest is a directory of the store in which files of one run are made before they become blobs. It is locked while its
@@ -28,7 +30,7 @@ func (s *Store) NewIngest(run string) (*Ingest, error) {
 	if err := checkName(run); err != nil || len(run) > 200 {
 		return nil, fmt.Errorf("ingest: run %q is no plain file name of at most 200 bytes", clip(run))
 	}
-	gate, err := s.lock(ingestDir, unix.LOCK_SH)
+	gate, err := s.lock(ingestDir, flock.Shared)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +43,7 @@ func (s *Store) NewIngest(run string) (*Ingest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
-	if err := flock(dir, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := flock.Try(dir, flock.Exclusive); err != nil {
 		dir.Close()
 		return nil, fmt.Errorf("ingest: lock %s: %w", path, err)
 	}
@@ -59,8 +61,8 @@ func (s *Store) AdoptIngest(name string) (*Ingest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
-	err = flock(dir, unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
+	err = flock.Try(dir, flock.Exclusive)
+	if errors.Is(err, flock.ErrHeld) {
 		err = ErrOwned
 	}
 	if err != nil {

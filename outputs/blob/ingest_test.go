@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 func TestPublishIsIdempotent(t *testing.T) {
@@ -262,11 +264,11 @@ func TestSweepKeepsPublishersOut(t *testing.T) {
 	f, err := os.Open(filepath.Join(s.dir, blobsDir))
 	must(t, err)
 	defer f.Close()
-	if err := flock(f, unix.LOCK_SH|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+	if err := flock.Try(f, flock.Shared); !errors.Is(err, flock.ErrHeld) {
 		t.Errorf("%v", err)
 	}
 	must(t, release())
-	must(t, flock(f, unix.LOCK_SH|unix.LOCK_NB))
+	must(t, flock.Try(f, flock.Shared))
 }
 
 func TestPublishKeepsSweepOut(t *testing.T) {
@@ -276,11 +278,11 @@ func TestPublishKeepsSweepOut(t *testing.T) {
 	f, err := os.Open(filepath.Join(s.dir, blobsDir))
 	must(t, err)
 	defer f.Close()
-	if err := flock(f, unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+	if err := flock.Try(f, flock.Exclusive); !errors.Is(err, flock.ErrHeld) {
 		t.Errorf("%v", err)
 	}
 	must(t, i.Close())
-	must(t, flock(f, unix.LOCK_EX|unix.LOCK_NB))
+	must(t, flock.Try(f, flock.Exclusive))
 }
 
 func TestPublishMakesAKnownBlobLookNew(t *testing.T) {

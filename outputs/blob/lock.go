@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
-// Two directories serve as locks (flock(2)), both held only briefly or shared by many:
+// Two directories serve as locks, both held only briefly or shared by many:
 //
 //   - sha256: shared by a process between publishing or finding a blob and its commit, exclusive for one that
 //     compares the store with the catalog and removes. So no blob vanishes between its publication, or the lookup that
@@ -19,7 +21,7 @@ import (
 // Hold blocks Sweep until release is called. To commit a row for an existing blob, take it before the lookup, and release it
 // after the commit.
 func (s *Store) Hold() (release func() error, err error) {
-	f, err := s.lock(blobsDir, unix.LOCK_SH)
+	f, err := s.lock(blobsDir, flock.Shared)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +32,7 @@ func (s *Store) Hold() (release func() error, err error) {
 // catalog and Remove unreferenced blobs while holding it. A process must not call it while an Ingest of its own has
 // published and is not closed.
 func (s *Store) Sweep() (release func() error, err error) {
-	f, err := s.lock(blobsDir, unix.LOCK_EX)
+	f, err := s.lock(blobsDir, flock.Exclusive)
 	if err != nil {
 		return nil, err
 	}
@@ -38,23 +40,14 @@ func (s *Store) Sweep() (release func() error, err error) {
 }
 
 // lock opens a directory of the store and waits for its lock, which the returned file holds.
-func (s *Store) lock(name string, how int) (*os.File, error) {
+func (s *Store) lock(name string, kind int) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(s.dir, name), os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, fmt.Errorf("blob store: %w", err)
 	}
-	if err := flock(f, how); err != nil {
+	if err := flock.Lock(f, kind); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("blob store: lock %s: %w", f.Name(), err)
 	}
 	return f, nil
-}
-
-func flock(f *os.File, how int) error {
-	for {
-		err := unix.Flock(int(f.Fd()), how)
-		if err != unix.EINTR {
-			return err
-		}
-	}
 }

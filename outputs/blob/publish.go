@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // The limits of what Gather defers.
@@ -177,7 +179,7 @@ func (i *Ingest) hold() error {
 	if i.blobs != nil {
 		return nil
 	}
-	f, err := i.store.lock(blobsDir, unix.LOCK_SH)
+	f, err := i.store.lock(blobsDir, flock.Shared)
 	if err != nil {
 		return err
 	}

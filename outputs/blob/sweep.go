@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // Walk calls yield for each blob that spare does not name, in no particular order, until it returns false; a nil spare names
@@ -115,7 +117,7 @@ func (s *Store) CleanIngests(spare func(name string) bool) (removed, held []stri
 }
 
 func (s *Store) deadIngests(spare func(name string) bool, do func(path string) error) (dead, held []string, err error) {
-	gate, err := s.lock(ingestDir, unix.LOCK_EX)
+	gate, err := s.lock(ingestDir, flock.Exclusive)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,8 +159,8 @@ func ifDead(path string, e fs.DirEntry, do func(string) error) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	switch err := flock(f, unix.LOCK_EX|unix.LOCK_NB); {
-	case errors.Is(err, unix.EWOULDBLOCK):
+	switch err := flock.Try(f, flock.Exclusive); {
+	case errors.Is(err, flock.ErrHeld):
 		return false, errHeld
 	case err != nil:
 		return false, err

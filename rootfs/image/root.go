@@ -10,7 +10,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // Parts of a root's directory.
@@ -68,7 +69,7 @@ func (s *Store) rootOf(ctx context.Context, c *contents, tell func(Progress)) (r
 
 // open opens an existing root, else the error is fs.ErrNotExist.
 func (s *Store) open(ctx context.Context, c *contents) (*Root, error) {
-	lock, err := opened(ctx, s.root(c), unix.LOCK_SH)
+	lock, err := opened(ctx, s.root(c), flock.Shared)
 	if err != nil {
 		return nil, err
 	}
@@ -99,15 +100,16 @@ func (r *Root) Repair(ctx context.Context) error {
 }
 
 func (r *Root) repair(ctx context.Context) (err error) {
-	// The kernel drops our shared lock before it tries the exclusive one (flock(2)).
-	alone := flock(r.lock, unix.LOCK_EX|unix.LOCK_NB)
-	if alone == nil && named(r.lock, r.lock.Name()) {
+	err = flock.Try(r.lock, flock.Exclusive) // which drops the shared lock
+	named := false
+	if err == nil {
+		named, err = flock.Named(r.lock, r.lock.Name())
+	}
+	switch {
+	case errors.Is(err, flock.ErrHeld):
+		err = ErrInUse
+	case named:
 		err = r.store.exchange(ctx, r.contents, r.lock)
-	} else if alone != nil {
-		err = alone
-		if errors.Is(alone, unix.EWOULDBLOCK) {
-			err = ErrInUse
-		}
 	}
 	again, _, failed := r.store.reopen(ctx, r)
 	if failed != nil {

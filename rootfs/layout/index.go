@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // ErrUnknown is returned for an unknown name.
@@ -51,7 +52,7 @@ func (l *Layout) tag(name string, desc ocispec.Descriptor) error {
 	if !IsManifest(desc.MediaType) && !IsIndex(desc.MediaType) {
 		return fmt.Errorf("a %q is no image", clip(desc.MediaType))
 	}
-	lock, err := flockDir(l.blobs(""), unix.LOCK_SH) // no Sweep between check and naming
+	lock, err := lockDir(l.blobs(""), flock.Shared) // no Sweep between check and naming
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (l *Layout) Images() ([]ocispec.Descriptor, error) {
 
 // change rewrites index.json under its lock.
 func (l *Layout) change(do func([]ocispec.Descriptor) ([]ocispec.Descriptor, error)) error {
-	lock, err := flockDir(l.dir, unix.LOCK_EX)
+	lock, err := lockDir(l.dir, flock.Exclusive)
 	if err != nil {
 		return err
 	}

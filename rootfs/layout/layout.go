@@ -17,7 +17,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // ErrCorrupt is returned for a blob whose contents do not match its descriptor.
@@ -82,7 +83,7 @@ func (l *Layout) open() error {
 
 // initialize writes the two files of an empty layout. The marker is last: with it, all is there.
 func (l *Layout) initialize() error {
-	lock, err := flockDir(l.dir, unix.LOCK_EX)
+	lock, err := lockDir(l.dir, flock.Exclusive)
 	if err != nil {
 		return err
 	}

@@ -2,15 +2,15 @@ package layout
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
-// The locks (flock(2)) of a layout; a kill leaves none behind:
+// The locks of a layout:
 //
 //  - the layout's directory: exclusive to change index.json, briefly.
 //  - blobs/sha256: shared to add blobs that no name reaches yet (Hold), exclusive for Sweep, so that no blob vanishes
@@ -24,47 +24,22 @@ func (l *Layout) Hold(ctx context.Context) (release func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("image layout: %w", err)
 	}
-	if err := await(ctx, f, unix.LOCK_SH); err != nil {
+	if err := flock.Wait(ctx, f, flock.Shared); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("image layout: lock %s: %w", f.Name(), err)
 	}
 	return f.Close, nil
 }
 
-// await takes a lock that may be held for the length of a download; flock(2) itself cannot be canceled.
-func await(ctx context.Context, f *os.File, how int) error {
-	const shortest, longest = 2 * time.Millisecond, 200 * time.Millisecond
-	for pause := shortest; ; pause = min(2*pause, longest) {
-		err := flock(f, how|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(pause):
-		}
-	}
-}
-
-// flockDir opens a directory and waits for its lock, held by the returned file.
-func flockDir(dir string, how int) (*os.File, error) {
+// lockDir opens a directory and waits for its lock, held by the returned file.
+func lockDir(dir string, kind int) (*os.File, error) {
 	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}
-	if err := flock(f, how); err != nil {
+	if err := flock.Lock(f, kind); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
 	return f, nil
-}
-
-func flock(f *os.File, how int) error {
-	for {
-		err := unix.Flock(int(f.Fd()), how)
-		if err != unix.EINTR {
-			return err
-		}
-	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // ErrHeld is returned by Sweep while the blobs are held.
@@ -37,8 +39,8 @@ func (l *Layout) Sweep(ctx context.Context, partialsBefore time.Time) ([]Removab
 		return nil, fmt.Errorf("image layout: %w", err)
 	}
 	defer f.Close()
-	err = flock(f, unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
+	err = flock.Try(f, flock.Exclusive)
+	if errors.Is(err, flock.ErrHeld) {
 		err = ErrHeld
 	}
 	if err != nil {
@@ -122,14 +124,14 @@ func ifLeft(path string, info fs.FileInfo, before time.Time, do func(string, fs.
 		return err
 	}
 	defer f.Close()
-	err = flock(f, unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
+	err = flock.Try(f, flock.Exclusive)
+	if errors.Is(err, flock.ErrHeld) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if mine, err := same(f, path); !mine || err != nil {
+	if named, err := flock.Named(f, path); !named || err != nil {
 		return err
 	}
 	return do(path, info)

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
@@ -72,43 +72,23 @@ func (l *Layout) writer(ctx context.Context, desc ocispec.Descriptor) (*Writer, 
 	return w, nil
 }
 
-// lockPartial opens and locks a partial file. The last holder of the lock may have removed or renamed the file: then it
-// locks the new one.
+// lockPartial opens and locks a partial file.
 func lockPartial(ctx context.Context, path string) (*os.File, error) {
-	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		if err := await(ctx, f, unix.LOCK_EX); err != nil {
-			f.Close()
-			return nil, fmt.Errorf("wait for another writer of it: %w", err)
-		}
-		mine, err := same(f, path)
-		if mine {
-			return f, nil
-		}
-		f.Close()
-		if err != nil {
-			return nil, err
-		}
+	f, err := flock.Open(ctx, path, unix.O_RDWR|unix.O_CREAT|unix.O_NONBLOCK, 0o600, flock.Exclusive)
+	if ctx.Err() != nil && err != nil {
+		return nil, fmt.Errorf("wait for another writer of it: %w", err)
 	}
-}
-
-// same reports whether path is still the open regular file f.
-func same(f *os.File, path string) (bool, error) {
-	opened, err := f.Stat()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	named, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err == nil && !named.Mode().IsRegular() {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is no regular file; remove it", path)
 	}
-	return err == nil && os.SameFile(opened, named), err
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // resume hashes what an earlier writer left. If that is longer than the blob, it is dropped.

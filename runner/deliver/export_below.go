@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -134,7 +135,7 @@ func lockEmpty(ctx context.Context, dir *userdir.Dir, name string) (own *userdir
 // lockNamed locks a directory that still has its name.
 func lockNamed(dir *userdir.Dir, name string, f *os.File) error {
 	busy := errors.New("another process writes it now; wait for its end")
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+	if err := flock.Try(f, flock.Exclusive); errors.Is(err, flock.ErrHeld) {
 		return busy
 	} else if err != nil {
 		return err

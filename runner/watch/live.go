@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -82,7 +83,7 @@ func (l *Live) attach() (err error) {
 	case err != nil && !errors.Is(err, workspace.ErrNotHere):
 		return err
 	}
-	held, failed := l.held()
+	held, failed := flock.Held(l.state)
 	switch {
 	case failed != nil:
 		return failed
@@ -105,22 +106,10 @@ func (l *Live) read() (location workspace.Location, err error) {
 		if err == nil || time.Now().After(deadline) {
 			return location, err
 		}
-		if held, _ := l.held(); !held {
+		if held, _ := flock.Held(l.state); !held {
 			return location, ErrDead
 		}
 	}
-}
-
-// held reports whether the launcher has the lock. It briefly takes a shared one.
-func (l *Live) held() (bool, error) {
-	err := unix.Flock(int(l.state.Fd()), unix.LOCK_SH|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return false, unix.Flock(int(l.state.Fd()), unix.LOCK_UN)
 }
 
 // Ended waits until the run's launcher has released it, at most for the given time, and reports whether it has.
@@ -133,7 +122,7 @@ func (l *Live) Ended(within time.Duration) (bool, error) {
 		if err != nil && !errors.Is(err, unix.EINTR) || n > 0 {
 			return n > 0, err
 		}
-		if held, err := l.held(); !held || err != nil || left == 0 {
+		if held, err := flock.Held(l.state); !held || err != nil || left == 0 {
 			return !held, err
 		}
 	}
@@ -144,7 +133,7 @@ func (l *Live) Ended(within time.Duration) (bool, error) {
 // signal.
 func (l *Live) Stop(now bool) error {
 	l.sign(now)
-	if held, err := l.held(); err == nil && !held { // its launcher may live on, with others
+	if held, err := flock.Held(l.state); err == nil && !held { // its launcher may live on, with others
 		return ErrDead
 	}
 	err := unix.PidfdSendSignal(int(l.process.Fd()), unix.SIGTERM, nil, 0)

@@ -1,11 +1,11 @@
 package watch
 
 import (
-	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -24,5 +24,6 @@ func Occupies(host *phase.Host, run catalog.Run) bool {
 		return false
 	}
 	defer f.Close()
-	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+	held, _ := flock.Held(f)
+	return held
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
@@ -24,14 +25,14 @@ func LockDead(root string, key catalog.Key, uid int) (*StateFile, error) {
 	if err == nil && (st.Size == 0 || int(st.Uid) != uid) {
 		return nil, unix.Close(fd)
 	}
+	t := &StateFile{Path: path, File: os.NewFile(uintptr(fd), path)}
 	if err == nil {
-		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+		err = flock.Try(t.File, flock.Exclusive)
 	}
 	if err != nil {
-		return nil, errors.Join(Ignore(err, unix.EWOULDBLOCK), unix.Close(fd))
+		return nil, errors.Join(Ignore(err, flock.ErrHeld), t.File.Close())
 	}
-	t := &StateFile{Path: path, File: os.NewFile(uintptr(fd), path)}
-	if named, err := SameFile(t.File, path); err != nil || !named {
+	if named, err := flock.Named(t.File, path); err != nil || !named {
 		return nil, errors.Join(err, t.Close()) // its launcher has ended it meanwhile
 	}
 	return t, nil

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
@@ -32,47 +33,20 @@ func Lock(root string, key catalog.Key) (*StateFile, error) {
 	if err := os.MkdirAll(filepath.Dir(t.Path), 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(t.Path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	f, err := flock.TryOpen(t.Path, unix.O_RDWR|unix.O_CREAT, 0o600, flock.Exclusive)
+	if errors.Is(err, flock.ErrHeld) {
+		err = ErrLocked
+	}
 	if err != nil {
 		return nil, err
 	}
 	t.File = f
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = ErrLocked
-		}
-		return nil, errors.Join(err, f.Close())
-	}
-	// The last holder may have removed the file: a lock on an unlinked file holds nothing.
-	named, err := SameFile(f, t.Path)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if !named {
-		if err := f.Close(); err != nil {
-			return nil, err
-		}
-		return Lock(root, key)
-	}
 	return t, nil
-}
-
-// SameFile reports whether an open file is the one at path.
-func SameFile(f *os.File, path string) (bool, error) {
-	open, err := f.Stat()
-	if err != nil {
-		return false, err
-	}
-	named, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil && os.SameFile(open, named), err
 }
 
 // Stands reports as an error that the file is not at its name any more, because the root was moved or emptied.
 func (t *StateFile) Stands() error {
-	named, err := SameFile(t.File, t.Path)
+	named, err := flock.Named(t.File, t.Path)
 	if err == nil && !named {
 		err = fmt.Errorf("the state file %q is gone: the root directory has been moved, emptied or replaced; put it back", t.Path)
 	}
@@ -136,8 +110,5 @@ func (t *StateFile) Leave() error {
 	return t.Close()
 }
 
-// Close releases the lock and leaves the file to gc. A child that was just cloned has a copy of the descriptor until it is executed,
-// and closing alone would leave the lock to it.
-func (t *StateFile) Close() error {
-	return errors.Join(unix.Flock(int(t.File.Fd()), unix.LOCK_UN), t.File.Close())
-}
+// Close releases the lock and leaves the file to gc.
+func (t *StateFile) Close() error { return flock.Release(t.File) }

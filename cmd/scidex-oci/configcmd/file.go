@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
@@ -107,12 +108,7 @@ func (c configFile) lockNext() (*os.File, error) {
 
 // lock waits for the lock of a file, and reports whether its name is still this file's.
 func (c configFile) lock(f *os.File) (ours bool, err error) {
-	for {
-		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
+	if err := flock.Lock(f, flock.Exclusive); err != nil {
 		return false, err
 	}
 	return c.dir.Is(c.nextName(), f)

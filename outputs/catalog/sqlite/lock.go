@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // errHeld says that the lock did not change hands within the timeout.
@@ -41,8 +43,8 @@ func (t *turns) lock(ctx context.Context, catalog string, timeout time.Duration)
 	if err != nil {
 		return nil, err
 	}
-	switch err = flock(file, unix.LOCK_EX|unix.LOCK_NB); {
-	case errors.Is(err, unix.EWOULDBLOCK):
+	switch err = flock.Try(file, flock.Exclusive); {
+	case errors.Is(err, flock.ErrHeld):
 		return t.await(ctx, begin(file), timeout)
 	case err != nil:
 		_ = file.Close()
@@ -69,7 +71,7 @@ func taken(file *os.File) (unlock func()) {
 	if age(file) > tick {
 		_ = unix.UtimesNanoAt(int(file.Fd()), "", nil, unix.AT_EMPTY_PATH) // now
 	}
-	return func() { release(file) }
+	return func() { _ = flock.Release(file) }
 }
 
 // wait is a wait for a file's lock, in the kernel.
@@ -85,11 +87,11 @@ type wait struct {
 func begin(file *os.File) *wait {
 	w := &wait{file: file, came: make(chan error, 1), wanted: true}
 	go func() {
-		err := flock(file, unix.LOCK_EX)
+		err := flock.Lock(file, flock.Exclusive)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.over = true; !w.wanted {
-			release(file)
+			_ = flock.Release(file)
 			return
 		}
 		if err != nil {
@@ -116,7 +118,7 @@ func (w *wait) giveUp() {
 		return
 	}
 	if err := <-w.came; err == nil {
-		release(w.file)
+		_ = flock.Release(w.file)
 	}
 }
 
@@ -151,18 +153,4 @@ func age(file *os.File) time.Duration {
 		return math.MaxInt64
 	}
 	return since
-}
-
-// release unlocks before it closes: a starting child may have a copy of the descriptor, which shares the lock.
-func release(file *os.File) {
-	_ = flock(file, unix.LOCK_UN)
-	_ = file.Close()
-}
-
-func flock(file *os.File, how int) error {
-	for {
-		if err := unix.Flock(int(file.Fd()), how); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
 }

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // timeout is how long Make waits for a process that is removing the directory: as long as the undo function of its Sweep,
 // which may take seconds on a busy host where it recovers runs.
 const timeout = 30 * time.Second
-
-var errRemoved = errors.New("another process removed it meanwhile")
 
 // Make makes a directory with mode 0700, unless it exists, and locks it until the file is closed. Another process may
 // remove it as stale in between: then Make retries.
@@ -27,22 +27,17 @@ func Make(path string) (f *os.File, err error) {
 		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 			return nil, err
 		}
-		f, err = lock(path)
-		if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, os.ErrNotExist) {
+		f, err = flock.TryOpen(path, unix.O_RDONLY|unix.O_DIRECTORY, 0, flock.Exclusive)
+		if errors.Is(err, flock.ErrHeld) || errors.Is(err, os.ErrNotExist) {
 			time.Sleep(5 * time.Millisecond)
 			continue
 		}
-		if err != nil {
-			return nil, fmt.Errorf("make %s: %w", path, err)
-		}
-		locked, err1 := f.Stat()
-		named, err2 := os.Lstat(path)
-		if err1 == nil && err2 == nil && os.SameFile(locked, named) {
-			return f, nil
-		}
-		err = errors.Join(errRemoved, err1, err2, f.Close())
+		break
 	}
-	return nil, fmt.Errorf("make %s: %w", path, err)
+	if err != nil {
+		return nil, fmt.Errorf("make %s: %w", path, err)
+	}
+	return f, nil
 }
 
 // Sweep removes the caller's directories in dir whose names start with prefix and that no process has locked. Before each
@@ -75,8 +70,8 @@ func sweep(path string, dry bool, undo func(path string) error) (stale bool, err
 	if unix.Lstat(path, &st) != nil || int(st.Uid) != os.Geteuid() || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return false, nil // another user's, or gone
 	}
-	locked, err := lock(path)
-	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, os.ErrNotExist) {
+	locked, err := flock.TryOpen(path, unix.O_RDONLY|unix.O_DIRECTORY, 0, flock.Exclusive)
+	if errors.Is(err, flock.ErrHeld) || errors.Is(err, os.ErrNotExist) {
 		return false, nil // its process is alive, or has just removed it
 	}
 	if err != nil {
@@ -92,17 +87,4 @@ func sweep(path string, dry bool, undo func(path string) error) (stale bool, err
 		}
 	}
 	return true, os.RemoveAll(path)
-}
-
-// lock locks a directory, or returns EWOULDBLOCK if it is locked.
-func lock(path string) (*os.File, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	f := os.NewFile(uintptr(fd), path)
-	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
@@ -20,16 +21,11 @@ var ErrLocked = errors.New("it is the working directory of a run that has not en
 // which locks each directory (tmpfiles.d(5), "Age"), leaves it alone, however old it is. A file system that cannot lock
 // directories (NFS) is no error: the directory stays unlocked.
 func LockRun(dir *os.File) error {
-	for {
-		err := unix.Flock(int(dir.Fd()), unix.LOCK_EX) // RunLocked and Sweep hold it only for a moment
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.EBADF), errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP):
-			return nil
-		}
-		return err
+	err := flock.Lock(dir, flock.Exclusive) // RunLocked and Sweep hold it only for a moment
+	if flock.Missing(err) {
+		return nil
 	}
+	return err
 }
 
 // RunLocked reports whether an open directory is that of a live run.
@@ -38,6 +34,8 @@ func RunLocked(dir int) bool {
 	if err != nil {
 		return errors.Is(err, unix.EACCES) // it may be
 	}
-	defer unix.Close(fd) // which drops the lock
-	return errors.Is(unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+	f := os.NewFile(uintptr(fd), ".")
+	defer f.Close()
+	held, _ := flock.Held(f)
+	return held
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // Slot is a pair of ids, unique among this user's runs while its lock is held.
@@ -74,8 +76,8 @@ func (a Account) AcquireSlot(self bool) (Slot, error) {
 	}
 	pairs := int(a.Pairs())
 	for k := range pairs {
-		lock, err := tryLock(fmt.Sprintf("%s/%d", dir, k))
-		if errors.Is(err, unix.EWOULDBLOCK) {
+		lock, err := flock.TryOpen(fmt.Sprintf("%s/%d", dir, k), unix.O_RDWR|unix.O_CREAT, 0o600, flock.Exclusive)
+		if errors.Is(err, flock.ErrHeld) {
 			continue
 		}
 		if err != nil {
@@ -103,15 +105,4 @@ func ownDir(dir string, uid int) error {
 		return fmt.Errorf("%s is not a directory of uid %d with mode 0700; remove it", dir, uid)
 	}
 	return nil
-}
-
-func tryLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }

@@ -1,0 +1,119 @@
+// Package flock locks files and directories of scidex-oci by flock(2). The kernel drops a lock when the last descriptor of its
+// open file is closed: a killed process leaves none, and a child that is just started may keep one until it executes.
+package flock
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kinds of locks. Any number of open files have a shared one, or one has an exclusive one.
+const (
+	Shared    = unix.LOCK_SH
+	Exclusive = unix.LOCK_EX
+)
+
+// ErrHeld is the error if another open file has the lock.
+var ErrHeld error = unix.EWOULDBLOCK
+
+// Try takes a lock, or fails with ErrHeld. A lock of the other kind that f has is dropped first, also on failure (flock(2)).
+func Try(f *os.File, kind int) error { return flock(f, kind|unix.LOCK_NB) }
+
+// Lock waits for a lock, in the kernel.
+func Lock(f *os.File, kind int) error { return flock(f, kind) }
+
+// Wait is Lock that ends with ctx, with its cause. It polls, since flock(2) cannot be canceled.
+func Wait(ctx context.Context, f *os.File, kind int) error {
+	const shortest, longest = time.Millisecond, 16 * time.Millisecond
+	for pause := shortest; ; pause = min(2*pause, longest) {
+		if err := Try(f, kind); !errors.Is(err, ErrHeld) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Held reports whether another open file has an exclusive lock. It takes a shared one for a moment.
+func Held(f *os.File) (bool, error) {
+	err := Try(f, Shared)
+	if errors.Is(err, ErrHeld) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return false, flock(f, unix.LOCK_UN)
+}
+
+// Release unlocks and closes a file. To close it only would leave the lock to a child that is just started.
+func Release(f *os.File) error { return errors.Join(flock(f, unix.LOCK_UN), f.Close()) }
+
+// Missing reports whether an error of these functions says that the file system has no such locks (NFS has none for directories).
+func Missing(err error) bool {
+	return errors.Is(err, unix.EBADF) || errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOTSUP)
+}
+
+// Open opens a file with the flags of open(2), never through a symbolic link, and waits for its lock until ctx ends. The last
+// holder may have renamed or removed what it had locked: then Open starts again with what has the name now.
+func Open(ctx context.Context, path string, flags int, mode uint32, kind int) (*os.File, error) {
+	return open(path, flags, mode, func(f *os.File) error { return Wait(ctx, f, kind) })
+}
+
+// TryOpen is Open that fails with ErrHeld instead of waiting.
+func TryOpen(path string, flags int, mode uint32, kind int) (*os.File, error) {
+	return open(path, flags, mode, func(f *os.File) error { return Try(f, kind) })
+}
+
+func open(path string, flags int, mode uint32, lock func(*os.File) error) (*os.File, error) {
+	for {
+		fd, err := unix.Open(path, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+		f := os.NewFile(uintptr(fd), path)
+		err = lock(f)
+		named := false
+		if err == nil {
+			named, err = Named(f, path)
+		}
+		if named {
+			return f, nil
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Named reports whether an open file still has the name.
+func Named(f *os.File, path string) (bool, error) {
+	open, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(open, named), err
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
