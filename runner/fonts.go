@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/fontlist"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -76,7 +76,7 @@ func makeFonts(ctx context.Context, host *phase.Host, p *plan.Plan) (fontlist.Li
 		IDs: p.Analysis.IDs, Limits: p.Analysis.Limits, Memory: p.Analysis.Memory, Timeout: spec.Duration(fontsTimeout),
 		Data: spec.None, Docs: spec.None, Command: []string{preload.Python(p.Command), "-c", fontlist.Program},
 	}
-	printed := &bounded{most: fontlist.Max + 100}
+	printed := bounded.Head(fontlist.Max + 100)
 	launched, err := standby.Begin(ctx, a.Limits)
 	if err != nil {
 		return fontlist.List{}, err
@@ -87,19 +87,8 @@ func makeFonts(ctx context.Context, host *phase.Host, p *plan.Plan) (fontlist.Li
 		return fontlist.List{}, err
 	case !ended.Exit.Ended || ended.Exit.Status != 0:
 		return fontlist.List{}, fmt.Errorf("it ended with status %#x: %s", ended.Exit.Status, ended.StderrEnd)
+	case printed.Cut():
+		return fontlist.List{}, errors.New("more was printed than a list of fonts has")
 	}
 	return fontlist.Parse(printed.Bytes())
-}
-
-// bounded keeps what is written to it up to a number of bytes, and fails then.
-type bounded struct {
-	bytes.Buffer
-	most int
-}
-
-func (b *bounded) Write(data []byte) (int, error) {
-	if b.Len()+len(data) > b.most {
-		return 0, errors.New("more was printed than a list of fonts has")
-	}
-	return b.Buffer.Write(data)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
@@ -76,33 +77,15 @@ func bothEnds(blobs Blobs, sha256 string, head, tail int) ends {
 		if err != nil {
 			return err
 		}
-		rest, n64, err := lastOf(r, tail)
-		last, total = rest, total+n64
+		end := bounded.Tail(tail)
+		rest, err := io.Copy(end, r)
+		last, total = end.Bytes(), total+rest
 		return err
 	})
 	if err != nil {
 		return ends{Why: unread(err)}
 	}
 	return join(first, last, total)
-}
-
-// lastOf reads r to its end and returns its last bytes and total size.
-func lastOf(r io.Reader, most int) (last []byte, total int64, err error) {
-	buffer := make([]byte, 32<<10)
-	for {
-		n, err := r.Read(buffer)
-		total += int64(n)
-		last = append(last, buffer[:n]...)
-		if over := len(last) - most; over > 0 {
-			last = append(last[:0], last[over:]...)
-		}
-		if errors.Is(err, io.EOF) {
-			return last, total, nil
-		}
-		if err != nil {
-			return nil, total, err
-		}
-	}
 }
 
 func join(first, last []byte, total int64) ends {

@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
@@ -129,35 +131,22 @@ func (s *Server) single(ctx context.Context, run catalog.Run, going Going) (sing
 	if !going.Here {
 		return one, nil // its output is elsewhere, or nowhere
 	}
-	var stdout, stderr tail
-	if err := s.stores.Life.Logs(ctx, run, &stdout, &stderr); err != nil {
+	stdout, stderr := bounded.Tail(tailMax), bounded.Tail(tailMax)
+	if err := s.stores.Life.Logs(ctx, run, stdout, stderr); err != nil {
 		return one, err
 	}
-	one.Stdout, one.Stderr = report.Pieces(stdout.String()), report.Pieces(stderr.String())
+	one.Stdout, one.Stderr = report.Pieces(fromLine(stdout)), report.Pieces(fromLine(stderr))
 	return one, nil
 }
 
 // tailMax is how much of a growing stream is shown, in bytes.
 const tailMax = 8 << 10
 
-// tail keeps the end of what is written.
-type tail struct {
-	kept []byte
-	cut  bool
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p[max(0, len(p)-tailMax):]...)
-	if over := len(t.kept) - tailMax; over > 0 || len(p) > tailMax {
-		t.kept, t.cut = append(t.kept[:0], t.kept[max(0, over):]...), true
+// fromLine starts with a whole line if something was cut.
+func fromLine(end *bounded.Buffer) string {
+	text := end.String()
+	if _, rest, found := strings.Cut(text, "\n"); found && end.Cut() {
+		return "…\n" + rest
 	}
-	return len(p), nil
-}
-
-// String starts with a whole line if data was cut.
-func (t *tail) String() string {
-	if at := bytes.IndexByte(t.kept, '\n'); t.cut && at >= 0 {
-		return "…\n" + string(t.kept[at+1:])
-	}
-	return string(t.kept)
+	return text
 }

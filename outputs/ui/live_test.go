@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
@@ -186,14 +187,14 @@ func TestTail(t *testing.T) {
 		{[]string{"first\n" + strings.Repeat("x", tailMax-2) + "\n", "last\n"}, "…\nlast\n"},
 		{[]string{strings.Repeat("long", tailMax)}, strings.Repeat("long", tailMax/4)},
 	} {
-		var end tail
+		end := bounded.Tail(tailMax)
 		for _, text := range tt.writes {
 			n, err := end.Write([]byte(text))
 			if n != len(text) || err != nil {
 				t.Errorf("Write = %d, %v", n, err)
 			}
 		}
-		if got := end.String(); got != tt.want {
+		if got := fromLine(end); got != tt.want {
 			t.Errorf("%.50q, want %.50q", got, tt.want)
 		}
 	}

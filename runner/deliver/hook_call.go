@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -32,16 +33,16 @@ const hookDrain = time.Second
 type hookCall struct {
 	hook    request.Hook
 	cmd     *exec.Cmd
-	dead    chan struct{} // the hook has died and still is a zombie: its group's number is its own
-	stderr  lastBytes
+	dead    chan struct{}   // the hook has died and still is a zombie: its group's number is its own
+	stderr  *bounded.Buffer // its writer may outlive the hook
 	stopped *request.StopSignal
 	done    result.PostProcess
 }
 
 // executeHook runs a hook with result on its standard input. The error says why it has not succeeded.
 func executeHook(h request.Hook, key catalog.Key, res []byte, dir string, stop <-chan request.StopSignal) (result.PostProcess, error) {
-	c := &hookCall{hook: h, cmd: exec.Command(h.Command[0], h.Command[1:]...), dead: make(chan struct{})}
-	c.done.Command, c.stderr.limit = h.Command, hookStderr
+	c := &hookCall{hook: h, cmd: exec.Command(h.Command[0], h.Command[1:]...), dead: make(chan struct{}), stderr: bounded.Tail(hookStderr)}
+	c.done.Command = h.Command
 	screen := &lockedWriter{to: h.Output}
 	c.cmd.Env = os.Environ()
 	for name, value := range h.Environ {
@@ -49,7 +50,7 @@ func executeHook(h request.Hook, key catalog.Key, res []byte, dir string, stop <
 	}
 	c.cmd.Env = append(c.cmd.Env,
 		"SCIDEX_ANALYSIS_ID="+key.ID, "SCIDEX_ATTEMPT="+strconv.Itoa(key.Attempt), "SCIDEX_OUTPUT_DIR="+dir)
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = bytes.NewReader(res), screen, io.MultiWriter(&c.stderr, screen)
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = bytes.NewReader(res), screen, io.MultiWriter(c.stderr, screen)
 	c.cmd.WaitDelay = hookDrain
 	// Its process group is what is killed, and what Ctrl-C at the terminal does not reach. A hook whose launcher is killed
 	// dies: it will be repeated and must not run twice at once.
@@ -66,7 +67,7 @@ func executeHook(h request.Hook, key catalog.Key, res []byte, dir string, stop <
 	c.signal(unix.SIGKILL) // whatever it left in its group
 	err := c.cmd.Wait()
 	c.done.WallMS = time.Since(start).Milliseconds()
-	c.done.Stderr = c.stderr.String()
+	c.done.Stderr = validText(c.stderr.String())
 	return c.done, c.judge(err)
 }
 
@@ -188,27 +189,7 @@ func (w *lockedWriter) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// lastBytes keeps the last limit bytes written to it.
-type lastBytes struct {
-	mu    sync.Mutex // its writer may outlive the hook
-	limit int
-	kept  []byte
-}
-
-// Write takes all of p.
-func (l *lastBytes) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.kept = append(l.kept, p...)
-	if over := len(l.kept) - l.limit; over > 0 {
-		l.kept = append(l.kept[:0], l.kept[over:]...)
-	}
-	return len(p), nil
-}
-
-// String is what was kept, as text valid in every database: PostgreSQL's JSON has no NUL.
-func (l *lastBytes) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.ReplaceAll(strings.ToValidUTF8(string(l.kept), "\uFFFD"), "\x00", "\uFFFD")
+// validText is text valid in every database: PostgreSQL's JSON has no NUL.
+func validText(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

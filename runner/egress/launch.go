@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/egress/confine"
@@ -23,8 +24,8 @@ import (
 type Process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
-	words head          // what it says when it fails
-	done  chan struct{} // closed when its output has ended
+	words *bounded.Buffer // what it says when it fails
+	done  chan struct{}   // closed when its output has ended
 }
 
 // Start starts the proxy of a run on a socket that listens in the run's network namespace, and waits until it serves. It calls each for
@@ -42,9 +43,9 @@ func (p Policy) Start(listener *os.File, config Config, each func(result.Request
 	if config, err = p.complete(config); err != nil {
 		return nil, err
 	}
-	x := &Process{cmd: exec.Command(inode.ProcPath(program), Command), done: make(chan struct{})}
+	x := &Process{cmd: exec.Command(inode.ProcPath(program), Command), words: bounded.Head(maxRecord), done: make(chan struct{})}
 	x.cmd.Args[0], x.cmd.Env, x.cmd.Dir = "scidex-oci-net", []string{}, "/"
-	x.cmd.ExtraFiles, x.cmd.Stderr = []*os.File{listener}, &x.words
+	x.cmd.ExtraFiles, x.cmd.Stderr = []*os.File{listener}, x.words
 	x.cmd.SysProcAttr = confine.Attributes(os.Getuid(), os.Getgid())
 	stdin, err := x.cmd.StdinPipe()
 	if err != nil {
@@ -148,17 +149,9 @@ func (x *Process) explain(err error) error {
 
 // said prefers what the process has said: a line, since that of one that is out of memory has all its stacks.
 func (x *Process) said(err error) error {
-	line, _, _ := strings.Cut(strings.TrimSpace(string(x.words)), "\n")
+	line, _, _ := strings.Cut(strings.TrimSpace(x.words.String()), "\n")
 	if line == "" {
 		return err
 	}
 	return errors.New(format.Line(strings.TrimPrefix(line, "scidex-oci: "), 400))
-}
-
-// head keeps the beginning of what is written to it.
-type head []byte
-
-func (h *head) Write(p []byte) (int, error) {
-	*h = append(*h, p[:min(len(p), maxRecord-len(*h))]...)
-	return len(p), nil
 }

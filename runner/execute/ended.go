@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
@@ -46,11 +46,10 @@ func (e *execution) keepLogs(end *phase.Ended) {
 }
 
 // wholeLines drops the line that a tail begins in the middle of: half a secret is not recognised.
-func wholeLines(t format.Tail) string {
-	text := t.String()
-	if len(text) < t.Limit {
-		return text
+func wholeLines(end *bounded.Buffer) string {
+	text := end.String()
+	if end.Cut() {
+		_, text, _ = strings.Cut(text, "\n")
 	}
-	_, rest, _ := strings.Cut(text, "\n")
-	return rest
+	return text
 }

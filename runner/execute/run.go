@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/digest"
 	"github.com/scidex-ai/scidex-oci/runner/egress"
@@ -43,7 +43,7 @@ type Task struct {
 // Run runs the analysis until every process of it is dead and its control group is gone, and returns how it ended. A failure
 // is part of that, as is a stop request before the start: then harvestable is false, and nothing is to be read of /work.
 func Run(ctx context.Context, t Task) (ended phase.Ended, harvestable bool) {
-	e := &execution{Task: t, report: report{t.Report}, tracer: trace.From(ctx), stderr: format.Tail{Limit: stderrEnd}}
+	e := &execution{Task: t, report: report{t.Report}, tracer: trace.From(ctx), stderr: bounded.Tail(stderrEnd)}
 	if err := e.run(ctx); err != nil {
 		failure := e.fail(ctx, err)
 		e.Space.Warn(e.stdin.Close())
@@ -68,7 +68,7 @@ type execution struct {
 	script  *streams.Log    // nil where a command runs
 	stdin   *streams.Feed   // nil: it is empty
 	logs    [2]*streams.Log // standard output, standard error; nil before the gate
-	stderr  format.Tail     // to be read when the streams have ended
+	stderr  *bounded.Buffer // to be read when the streams have ended
 	outer   *limits.Outer   // --limits outer
 	meter   meter.Meter
 	stops   stops

@@ -55,7 +55,7 @@ func (e *execution) stream(streaming *sync.WaitGroup, created *sandbox.Created, 
 		to   io.Writer
 		name string
 		end  io.Writer
-	}{{created.Stdout, e.Request.Stdout, "stdout", io.Discard}, {created.Stderr, e.Request.Stderr, "stderr", &e.stderr}} {
+	}{{created.Stdout, e.Request.Stdout, "stdout", io.Discard}, {created.Stderr, e.Request.Stderr, "stderr", e.stderr}} {
 		log := streams.NewLog(e.Space.Ingest, limit, workspace.LogNames[i])
 		e.logs[i] = log
 		streaming.Go(func() {

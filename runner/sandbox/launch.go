@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/host/spawn"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
@@ -41,12 +42,15 @@ type Supervisor struct {
 // as intended. It costs only time.
 func (s *Supervisor) Slow() error { return s.slow }
 
+// lastSize is how much of the end of a supervisor's standard error is kept, in bytes.
+const lastSize = 8 << 10
+
 // host is a supervisor's process.
 type host struct {
 	process *os.Process
-	done    chan struct{} // closed when it and all its descendants have ended
-	killed  bool          // then: by a signal
-	last    *tail
+	done    chan struct{}   // closed when it and all its descendants have ended
+	killed  bool            // then: by a signal
+	last    *bounded.Buffer // the end of its standard error
 }
 
 // Launch starts a supervisor and waits until it is ready. It ends with Close, the launcher, or the thread that started
@@ -59,7 +63,7 @@ func Launch(ctx context.Context, account idmap.Account) (*Supervisor, error) {
 	program := chooseProgram()
 	defer program.close()
 	s := &Supervisor{
-		Session: newSession(c, &host{done: make(chan struct{}), last: &tail{}}, true),
+		Session: newSession(c, &host{done: make(chan struct{}), last: bounded.Tail(lastSize)}, true),
 		account: account, slow: program.slow,
 	}
 	s.trace = trace.From(ctx)

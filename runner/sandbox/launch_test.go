@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor"
@@ -65,7 +66,7 @@ func TestKilledBeforeItHasIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end.Close()
-	s := &Supervisor{Session: newSession(c, &host{done: make(chan struct{}), last: &tail{}}, true), account: account}
+	s := &Supervisor{Session: newSession(c, &host{done: make(chan struct{}), last: bounded.Tail(lastSize)}, true), account: account}
 	child, err := s.clone(end)
 	if err != nil {
 		t.Fatal(err)

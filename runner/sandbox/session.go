@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -147,7 +148,7 @@ func (s *Session) lost(err error) error {
 		return err
 	}
 	<-s.host.done
-	if words := s.host.last.String(); words != "" {
+	if words := strings.TrimSpace(s.host.last.String()); words != "" {
 		return fmt.Errorf("%w: %s", ErrLost, words)
 	}
 	return ErrLost

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch/junit"
@@ -126,8 +126,8 @@ func (b *session) logEnd(log result.Log) string {
 		return ""
 	}
 	defer f.Close()
-	end := format.Tail{Limit: logTail}
-	if _, err := io.Copy(&end, f); err != nil {
+	end := bounded.Tail(logTail)
+	if _, err := io.Copy(end, f); err != nil {
 		return ""
 	}
 	return end.String()

@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/statement"
 )
@@ -76,7 +76,7 @@ func (s commandSigner) Sign(ctx context.Context, message []byte) ([]byte, error)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	printed, said := &limited{}, &limited{}
+	printed, said := bounded.Head(printedMax), bounded.Head(printedMax)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(message), printed, said
 	runtime.LockOSThread()
 	err := cmd.Run()
@@ -85,45 +85,26 @@ func (s commandSigner) Sign(ctx context.Context, message []byte) ([]byte, error)
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("the signing command %q did not end within %v", words[0], timeout)
 	case err != nil:
-		return nil, fmt.Errorf("the signing command %q: %w%s", words[0], err, said.last())
+		if line := format.Line(said.String(), 200); line != "" {
+			err = fmt.Errorf("%w: %s", err, line)
+		}
+		return nil, fmt.Errorf("the signing command %q: %w", words[0], err)
 	}
-	sig, err := printed.signature()
+	sig, err := signature(printed)
 	if err != nil {
 		return nil, fmt.Errorf("the signing command %q: %w", words[0], err)
 	}
 	return sig, nil
 }
 
-// limited keeps the first bytes of what a command prints.
-type limited struct {
-	kept bytes.Buffer
-	over bool
-}
-
-// Write takes all of p.
-func (l *limited) Write(p []byte) (int, error) {
-	room := printedMax - l.kept.Len()
-	l.over = l.over || len(p) > room
-	l.kept.Write(p[:min(len(p), room)])
-	return len(p), nil
-}
-
-// last is what was printed, for a message.
-func (l *limited) last() string {
-	if line := format.Line(strings.TrimSpace(l.kept.String()), 200); line != "" {
-		return ": " + line
-	}
-	return ""
-}
-
 // signature is what was printed: 64 bytes, or those in base64.
-func (l *limited) signature() ([]byte, error) {
-	printed := l.kept.Bytes()
-	if l.over {
+func signature(by *bounded.Buffer) ([]byte, error) {
+	printed := by.Bytes()
+	if by.Cut() {
 		return nil, fmt.Errorf("it printed more than %d bytes; a signature has %d", printedMax, ed25519.SignatureSize)
 	}
 	if len(printed) == ed25519.SignatureSize {
-		return bytes.Clone(printed), nil
+		return printed, nil
 	}
 	sig, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(printed)))
 	if err != nil || len(sig) != ed25519.SignatureSize {

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
@@ -18,7 +19,7 @@ type Child struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout *Lines
-	stderr Head
+	stderr *bounded.Buffer
 	ended  chan struct{}
 }
 
@@ -35,8 +36,8 @@ func start(ctx context.Context, attr *syscall.SysProcAttr, args ...string) (*Chi
 	cmd := exec.CommandContext(ctx, "/proc/self/exe")
 	cmd.Args, cmd.Env, cmd.Dir, cmd.SysProcAttr = args, []string{}, "/", attr
 	attr.Pdeathsig, attr.Setsid = syscall.SIGKILL, true
-	c := &Child{cmd: cmd, stdout: NewLines(1), stderr: Head{Max: maxStderr}, ended: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr = c.stdout, &c.stderr
+	c := &Child{cmd: cmd, stdout: NewLines(1), stderr: bounded.Head(maxStderr), ended: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = c.stdout, c.stderr
 	var err error
 	if c.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func (c *Child) answer(ctx context.Context) (string, error) {
 	line, err := c.stdout.Next(ctx, c.ended)
 	switch {
 	case errors.Is(err, ErrEnded):
-		return "", fmt.Errorf("a process of ours that tried it ended: %v%s", c.cmd.ProcessState, reason(c.stderr.Bytes))
+		return "", fmt.Errorf("a process of ours that tried it ended: %v%s", c.cmd.ProcessState, reason(c.stderr.Bytes()))
 	case err != nil:
 		return "", fmt.Errorf("a process of ours that tried it did not end: %w", err)
 	}

@@ -79,18 +79,6 @@ func Decode(line []byte, into any) error {
 	return nil
 }
 
-// Head keeps the first Max bytes written to it.
-type Head struct {
-	Max   int
-	Bytes []byte
-}
-
-// Write takes all of p.
-func (h *Head) Write(p []byte) (int, error) {
-	h.Bytes = append(h.Bytes, p[:min(len(p), h.Max-len(h.Bytes))]...)
-	return len(p), nil
-}
-
 // FirstLine of text that may hold anything.
 func FirstLine(text []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(string(text), "?")), "\n")

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/check/probe"
@@ -22,7 +23,7 @@ type canaryRun struct {
 	*probe.Run
 	id     string
 	stdout *probe.Lines
-	stderr probe.Head
+	stderr *bounded.Buffer
 }
 
 // overdueAfter is how long a run may continue after its timeout. The selftest must end even if the timeout fails.
@@ -44,10 +45,10 @@ func (s *session) start(ctx context.Context, role string, a spec.Analysis, o can
 		}
 		return nil, err
 	}
-	c := &canaryRun{id: o.ID, stdout: probe.NewLines(2), stderr: probe.Head{Max: maxStderr}}
+	c := &canaryRun{id: o.ID, stdout: probe.NewLines(2), stderr: bounded.Head(maxStderr)}
 	s.record.Runs = append(s.record.Runs, c.id)
 	c.Run = s.runs.Start(ctx, s.host, request.Request{
-		Analysis: s.request(a, role), NoAudit: s.noAudit, Stdout: c.stdout, Stderr: &c.stderr, Standby: started,
+		Analysis: s.request(a, role), NoAudit: s.noAudit, Stdout: c.stdout, Stderr: c.stderr, Standby: started,
 	})
 	overdue := time.AfterFunc(time.Duration(a.Timeout+a.Grace)+overdueAfter, c.End)
 	go func() {
@@ -79,7 +80,7 @@ func (c *canaryRun) line(ctx context.Context) ([]byte, error) {
 	if !errors.Is(err, probe.ErrEnded) {
 		return line, err
 	}
-	reason := probe.FirstLine(c.stderr.Bytes)
+	reason := probe.FirstLine(c.stderr.Bytes())
 	if reason != "" {
 		reason = " (" + reason + ")"
 	}

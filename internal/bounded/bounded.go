@@ -1,0 +1,64 @@
+// Package bounded keeps a part of what a program writes, whatever its length: the first or the last bytes, or those from an offset on.
+package bounded
+
+import "sync"
+
+// Buffer takes all that is written to it and keeps a part. It is safe for concurrent use: a writer may outlive who reads the part.
+type Buffer struct {
+	most int
+	from int64 // -1: the last bytes
+
+	mu    sync.Mutex
+	kept  []byte
+	total int64
+}
+
+// Head keeps the first most bytes.
+func Head(most int) *Buffer { return From(0, most) }
+
+// From keeps most bytes from an offset on.
+func From(offset int64, most int) *Buffer { return &Buffer{most: most, from: offset} }
+
+// Tail keeps the last most bytes.
+func Tail(most int) *Buffer { return &Buffer{most: most, from: -1} }
+
+// Write takes all of p, and never fails.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := len(p)
+	if b.from < 0 {
+		p = p[max(0, n-b.most):]
+		over := max(0, len(b.kept)+len(p)-b.most)
+		b.kept = append(append(b.kept[:0], b.kept[over:]...), p...)
+	} else {
+		p = p[min(int64(n), max(0, b.from-b.total)):]
+		b.kept = append(b.kept, p[:min(len(p), b.most-len(b.kept))]...)
+	}
+	b.total += int64(n)
+	return n, nil
+}
+
+// Bytes is a copy of what is kept.
+func (b *Buffer) Bytes() []byte { return []byte(b.String()) }
+
+// String is what is kept.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return string(b.kept)
+}
+
+// Total is how many bytes were written.
+func (b *Buffer) Total() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.total
+}
+
+// Cut reports whether more was written than is kept.
+func (b *Buffer) Cut() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.total > int64(len(b.kept))
+}

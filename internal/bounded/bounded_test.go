@@ -1,0 +1,69 @@
+package bounded_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
+)
+
+// The same part is kept, in whatever pieces a text is written.
+func TestKeptPart(t *testing.T) {
+	const text = "abcdefgh"
+	for name, test := range map[string]struct {
+		of   func() *bounded.Buffer
+		want string
+	}{
+		"head":                  {func() *bounded.Buffer { return bounded.Head(5) }, "abcde"},
+		"all by head":           {func() *bounded.Buffer { return bounded.Head(8) }, text},
+		"nothing":               {func() *bounded.Buffer { return bounded.Head(0) }, ""},
+		"tail":                  {func() *bounded.Buffer { return bounded.Tail(5) }, "defgh"},
+		"all by tail":           {func() *bounded.Buffer { return bounded.Tail(9) }, text},
+		"no tail":               {func() *bounded.Buffer { return bounded.Tail(0) }, ""},
+		"from an offset":        {func() *bounded.Buffer { return bounded.From(3, 2) }, "de"},
+		"from an offset on":     {func() *bounded.Buffer { return bounded.From(6, 5) }, "gh"},
+		"from beyond the end":   {func() *bounded.Buffer { return bounded.From(100, 5) }, ""},
+		"from the end":          {func() *bounded.Buffer { return bounded.From(8, 5) }, ""},
+		"from the last of them": {func() *bounded.Buffer { return bounded.From(7, 1) }, "h"},
+	} {
+		for size := 1; size <= len(text); size++ {
+			b := test.of()
+			for from := 0; from < len(text); from += size {
+				piece := text[from:min(from+size, len(text))]
+				if n, err := b.Write([]byte(piece)); n != len(piece) || err != nil {
+					t.Fatal(n, err)
+				}
+			}
+			if got := b.String(); got != test.want || b.Total() != int64(len(text)) || b.Cut() != (test.want != text) {
+				t.Errorf("%s, in pieces of %d: %q of %d, cut %v", name, size, got, b.Total(), b.Cut())
+			}
+		}
+	}
+}
+
+func TestBytesIsACopy(t *testing.T) {
+	b := bounded.Tail(3)
+	_, _ = b.Write([]byte("abc"))
+	was := b.Bytes()
+	_, _ = b.Write([]byte("xyz"))
+	if string(was) != "abc" || b.String() != "xyz" {
+		t.Errorf("%q, then %q", was, b)
+	}
+}
+
+func TestConcurrentWriters(t *testing.T) {
+	for _, b := range []*bounded.Buffer{bounded.Head(3), bounded.Tail(3)} {
+		var writers sync.WaitGroup
+		for range 2 {
+			writers.Go(func() {
+				for range 1000 {
+					_, _ = b.Write([]byte("abc"))
+				}
+			})
+		}
+		writers.Wait()
+		if b.String() != "abc" || b.Total() != 6000 {
+			t.Errorf("%q of %d", b, b.Total())
+		}
+	}
+}
