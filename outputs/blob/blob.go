@@ -16,7 +16,7 @@ import (
 	"sync"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 )
 
 // ErrCorrupt is returned for a blob whose contents do not match its name.
@@ -88,7 +88,7 @@ func makeStore(dir string) error {
 		}
 	}
 	if made {
-		return errors.Join(syncDir(dir), syncDir(filepath.Dir(dir)))
+		return errors.Join(atomicfile.SyncDir(dir), atomicfile.SyncDir(filepath.Dir(dir)))
 	}
 	return nil
 }
@@ -178,14 +178,4 @@ func clip(s string) string {
 		return s[:80] + "..."
 	}
 	return s
-}
-
-// syncDir makes the names in a directory durable (fsync(2)).
-func syncDir(path string) error {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
 }

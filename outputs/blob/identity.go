@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
@@ -133,33 +134,28 @@ func (s *Store) writeID(id string) error {
 	if _, err := os.Lstat(filepath.Join(s.dir, idFile)); err == nil {
 		return fs.ErrExist
 	}
-	return s.placeID(id, os.Link)
+	return s.placeID(id, atomicfile.File.Link)
 }
 
 // replaceID replaces the file.
-func (s *Store) replaceID(id string) error { return s.placeID(id, os.Rename) }
+func (s *Store) replaceID(id string) error { return s.placeID(id, atomicfile.File.Replace) }
 
 // placeID writes a temporary file and calls place to rename it.
-func (s *Store) placeID(id string, place func(temp, to string) error) error {
+func (s *Store) placeID(id string, place func(f atomicfile.File, to string, d atomicfile.Durability) error) error {
 	gate, err := s.lock(ingestDir, flock.Shared) // guards the temporary file from CleanIngests
 	if err != nil {
 		return err
 	}
 	defer gate.Close()
-	temp := filepath.Join(gate.Name(), idFile+"-"+rand.Text())
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o400)
+	f, err := atomicfile.Create(filepath.Join(gate.Name(), idFile+"-"+rand.Text()))
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp)
 	_, err = f.WriteString(id + "\n")
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
+	if err := errors.Join(err, f.Chmod(0o400)); err != nil {
+		return errors.Join(err, f.Discard())
 	}
-	if err := place(temp, filepath.Join(s.dir, idFile)); err != nil {
-		return err
-	}
-	return syncDir(s.dir)
+	return place(f, filepath.Join(s.dir, idFile), atomicfile.Durable)
 }
 
 // checkID accepts one short line of ordinary characters.

@@ -11,12 +11,12 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
@@ -79,47 +79,27 @@ func Write(f *os.File, head any, next func() (outputs.Entry, error)) error {
 const Unfinished = ".tmp"
 
 // Keep writes a record that survives a power cut, whole or not at all.
-func Keep(path string, head any, next func() (outputs.Entry, error)) (err error) {
+func Keep(path string, head any, next func() (outputs.Entry, error)) error {
 	if err := makeDurable(filepath.Dir(path)); err != nil {
 		return err
 	}
-	f, err := Create(path + Unfinished)
+	return atomicfile.Write(path, path+Unfinished, atomicfile.Durable, func(f *os.File) error { return Write(f, head, next) })
+}
+
+// KeepFirst is Keep for a name that several may want to give, on any machines that share the file system: the first gives it, and
+// the error of the others is fs.ErrExist.
+func KeepFirst(path string, head any, next func() (outputs.Entry, error)) error {
+	if err := makeDurable(filepath.Dir(path)); err != nil {
+		return err
+	}
+	f, err := atomicfile.Create(path + "." + rand.Text() + Unfinished)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(path + Unfinished) // the previous error counts
-		}
-	}()
-	if err := errors.Join(Write(f, head, next), f.Sync(), f.Close()); err != nil {
-		return err
+	if err := Write(f.File, head, next); err != nil {
+		return errors.Join(err, f.Discard())
 	}
-	if err := os.Rename(path+Unfinished, path); err != nil {
-		return err
-	}
-	return SyncDir(filepath.Dir(path))
-}
-
-// KeepFirst is Keep for a name that several may want to give, on any machines that share the file system: the first gives
-// it, and the others' error is fs.ErrExist. It needs no lock, only an atomic link(2), which NFS has.
-func KeepFirst(path string, head any, next func() (outputs.Entry, error)) error {
-	own := path + "." + rand.Text() + Unfinished
-	if err := Keep(own, head, next); err != nil {
-		return err
-	}
-	defer os.Remove(own) // its other name stays
-	err := os.Link(own, path)
-	if errors.Is(err, fs.ErrExist) && same(own, path) {
-		err = nil // over NFS a repeated call returns the second answer
-	}
-	return errors.Join(err, SyncDir(filepath.Dir(path)))
-}
-
-func same(a, b string) bool {
-	one, err := os.Lstat(a)
-	other, failed := os.Lstat(b)
-	return err == nil && failed == nil && os.SameFile(one, other)
+	return f.Link(path, atomicfile.Durable)
 }
 
 // Create makes or truncates the file of a record for Write.
@@ -136,16 +116,7 @@ func makeDurable(dir string) error {
 	if err != nil {
 		return err
 	}
-	return SyncDir(filepath.Dir(dir))
-}
-
-// SyncDir makes the names in a directory durable (fsync(2)).
-func SyncDir(path string) error {
-	dir, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return atomicfile.SyncDir(filepath.Dir(dir))
 }
 
 // Record is an open record.

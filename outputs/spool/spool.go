@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
@@ -53,7 +54,7 @@ func Make(dir string) (Spool, error) {
 			return Spool{}, err
 		}
 	}
-	return Spool{dir}, record.SyncDir(dir)
+	return Spool{dir}, atomicfile.SyncDir(dir)
 }
 
 // At is the spool in a directory prepared by Make.
@@ -114,7 +115,7 @@ func (s Spool) put(n int, run catalog.Run, entries func() (next func() (outputs.
 		return err
 	}
 	if there, err := s.Peek(n); err == nil && sameResult(there, run) {
-		return record.SyncDir(filepath.Dir(s.Path(n))) // an earlier try has named it but was interrupted
+		return atomicfile.SyncDir(filepath.Dir(s.Path(n))) // an earlier try has named it but was interrupted
 	}
 	if run.OutputsTotal+run.RejectedTotal > 0 || run.State == catalog.Complete || run.State == catalog.Failed {
 		next, stop = entries()
@@ -141,7 +142,7 @@ func (s Spool) putBlobs(ctx context.Context, run catalog.Run, from Source) (err 
 	if err != nil {
 		return err
 	}
-	return record.SyncDir(filepath.Join(s.dir, blobsDir))
+	return atomicfile.SyncDir(filepath.Join(s.dir, blobsDir))
 }
 
 // putBlob copies one blob. It is renamed once it is durable; writing the same content twice is harmless.
@@ -155,19 +156,10 @@ func (s Spool) putBlob(ctx context.Context, from Source, digest string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return nil
 	}
-	own := path + "." + rand.Text() + record.Unfinished
-	out, err := os.OpenFile(own, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	return atomicfile.Write(path, path+"."+rand.Text()+record.Unfinished, atomicfile.Content, func(out *os.File) error {
+		_, err := io.Copy(out, in)
 		return err
-	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Sync(), out.Close()); err == nil {
-		err = os.Rename(own, path)
-	}
-	if err != nil {
-		_ = os.Remove(own) // the previous error counts
-	}
-	return err
+	})
 }
 
 // Has reports whether the n-th result exists, whole or not.

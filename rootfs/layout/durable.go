@@ -10,24 +10,16 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 )
 
-// replace replaces a file durably: after a power cut it has the old contents or the new ones. The caller must hold the
-// directory's lock, as the temporary file has a fixed name.
+// replace replaces a file durably. The caller must hold the directory's lock, as the temporary file has a fixed name.
 func replace(path string, data []byte) error {
-	temp := path + ".new"
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
+	return atomicfile.Write(path, path+".new", atomicfile.Durable, func(f *os.File) error {
+		_, err := f.Write(data)
 		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return os.Rename(temp, path)
+	})
 }
 
 // readBounded reads a regular file of at most most bytes.
@@ -83,14 +75,4 @@ func decode(data []byte, into any) error {
 		return errors.New("something follows the JSON value")
 	}
 	return nil
-}
-
-// syncDir makes a directory's names durable (fsync(2)).
-func syncDir(path string) error {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
 }

@@ -158,10 +158,7 @@ func (l *Layout) change(do func([]ocispec.Descriptor) ([]ocispec.Descriptor, err
 	if _, err := parseIndex(data); err != nil { // what is written can be read again
 		return err
 	}
-	if err := replace(l.index(), data); err != nil {
-		return err
-	}
-	return lock.Sync()
+	return replace(l.index(), data)
 }
 
 // parseIndex is strict, as the index is rewritten from what it parsed.

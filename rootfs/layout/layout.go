@@ -18,6 +18,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
@@ -98,7 +99,7 @@ func (l *Layout) initialize() error {
 	if err := replace(filepath.Join(l.dir, ocispec.ImageLayoutFile), []byte(marker)); err != nil {
 		return err
 	}
-	return errors.Join(syncDir(l.dir), syncDir(filepath.Dir(l.dir)))
+	return atomicfile.SyncDir(filepath.Dir(l.dir))
 }
 
 func (l *Layout) index() string { return filepath.Join(l.dir, ocispec.ImageIndexFile) }

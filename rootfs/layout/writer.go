@@ -11,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
@@ -171,7 +172,7 @@ func (w *Writer) commit() error {
 	if err := w.file.Chmod(blobMode); err != nil {
 		return err
 	}
-	return syncDir(w.layout.blobs(""))
+	return atomicfile.SyncDir(w.layout.blobs(""))
 }
 
 // Close releases this blob to other writers. Uncommitted bytes stay for them.

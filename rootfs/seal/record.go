@@ -3,6 +3,7 @@ package seal
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 )
 
 // A record is a header, the list and the stamps. The header has a digest of itself and of the list, and a checksum of the
@@ -71,10 +74,11 @@ func readHeader(r io.ReaderAt) (header, error) {
 // writer makes a record: the list in a file beside the record's path, the stamps in an unnamed one.
 type writer struct {
 	header
-	file, stamps *os.File
-	list, stamp  *part
-	settled      time.Time // later changes postdate the read
-	buf          []byte
+	file        atomicfile.File
+	stamps      *os.File
+	list, stamp *part
+	settled     time.Time // later changes postdate the read
+	buf         []byte
 }
 
 // part is a section of a record being written.
@@ -121,13 +125,14 @@ func write(ctx context.Context, root *os.File, path string, sums Sums, want *lis
 }
 
 func newWriter(path string) (*writer, error) {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".")
+	file, err := atomicfile.Create(temp + rand.Text())
 	if err != nil {
 		return nil, err
 	}
-	stamps, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	stamps, err := os.CreateTemp(filepath.Dir(path), filepath.Base(temp)+"*")
 	if err != nil {
-		return nil, errors.Join(err, file.Close(), os.Remove(file.Name()))
+		return nil, errors.Join(err, file.Discard())
 	}
 	w := &writer{file: file, stamps: stamps, list: newPart(file, sha256.New()), stamp: newPart(stamps, crc32.New(castagnoli()))}
 	err = os.Remove(stamps.Name())
@@ -142,9 +147,8 @@ func newWriter(path string) (*writer, error) {
 }
 
 func (w *writer) discard() {
-	w.file.Close()
+	_ = w.file.Discard() // which is no more if it was published
 	w.stamps.Close()
-	os.Remove(w.file.Name()) // already renamed if published
 }
 
 func (w *writer) add(e *entry) error {
@@ -180,22 +184,7 @@ func (w *writer) publish(path string) error {
 	if _, err := w.file.WriteAt(w.encode(), 0); err != nil {
 		return err
 	}
-	if err := w.file.Sync(); err != nil {
-		return err
-	}
-	if err := os.Rename(w.file.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	return w.file.Replace(path, atomicfile.Durable)
 }
 
 // settle waits until the file system's clock has advanced, and returns its previous time: changes until then have at most

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/pressly/goose/v3"
-	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 )
 
 // migration goes to the latest version.
@@ -88,38 +88,12 @@ func (m migration) up(ctx context.Context) (err error) {
 
 // backup copies the database beside it. It replaces a copy of the same version from an earlier attempt, which has no more
 // than this one.
-func (m migration) backup(ctx context.Context, version int64) (err error) {
+func (m migration) backup(ctx context.Context, version int64) error {
 	final := fmt.Sprintf("%s.bak-v%d", m.path, version)
 	part := final + ".part"
-	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	// SQLite writes into an empty file, which thus has its mode from the first byte, and does not sync it (lang_vacuum.html).
+	return atomicfile.Write(final, part, atomicfile.Durable, func(*os.File) error {
+		_, err := m.db.ExecContext(ctx, `VACUUM INTO ?`, part)
 		return err
-	}
-	// SQLite writes into an empty file, which thus has its mode from the first byte.
-	if err := unix.Mknod(part, unix.S_IFREG|0o600, 0); err != nil {
-		return fmt.Errorf("make %q: %w", part, err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(part))
-		}
-	}()
-	if _, err := m.db.ExecContext(ctx, `VACUUM INTO ?`, part); err != nil {
-		return err
-	}
-	if err := syncFile(part); err != nil { // SQLite does not (lang_vacuum.html)
-		return err
-	}
-	if err := os.Rename(part, final); err != nil {
-		return err
-	}
-	return syncFile(filepath.Dir(final))
-}
-
-// syncFile makes a file durable, or the names in a directory (fsync(2)).
-func syncFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	})
 }

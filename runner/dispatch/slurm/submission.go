@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
@@ -102,7 +103,7 @@ func Create(dir string, s Submission, lines []Line) (_ Spool, err error) {
 	if err := writeFile(filepath.Join(dir, headFile), s); err != nil {
 		return Spool{}, err
 	}
-	return Spool{results, dir, s}, record.SyncDir(filepath.Dir(dir))
+	return Spool{results, dir, s}, atomicfile.SyncDir(filepath.Dir(dir))
 }
 
 // checkTrusted refuses root a spool that another user could exchange: it is read, written and removed by paths, on many nodes.
@@ -237,17 +238,8 @@ func writeFile(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	own := path + record.Unfinished
-	f, err := os.OpenFile(own, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
+	return atomicfile.Write(path, path+record.Unfinished, atomicfile.Durable, func(f *os.File) error {
+		_, err := f.Write(append(data, '\n'))
 		return err
-	}
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(own, path)
-	}
-	if err == nil {
-		err = record.SyncDir(filepath.Dir(path))
-	}
-	return err
+	})
 }

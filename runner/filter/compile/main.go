@@ -19,6 +19,7 @@ import (
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -103,8 +104,8 @@ func write(path string, content []byte) error {
 		return nil
 	}
 	aside := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d", filepath.Base(path), os.Getpid()))
-	if err := os.WriteFile(aside, content, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(aside, path)
+	return atomicfile.Write(path, aside, atomicfile.Volatile, func(f *os.File) error {
+		_, err := f.Write(content)
+		return errors.Join(err, f.Chmod(0o644))
+	})
 }

@@ -3,6 +3,7 @@
 package cachefile
 
 import (
+	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 )
 
 const (
@@ -46,25 +49,24 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 	if err != nil {
 		return err
 	}
-	err = write(file)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
+	if err := write(file); err != nil {
+		return errors.Join(err, file.Discard())
 	}
-	return Publish(file.Name(), path)
+	return Publish(file, path)
 }
 
-// Create makes a new file in dir, for Publish, or to be removed.
-func Create(dir string) (*os.File, error) {
+// Create makes a new file in dir, for Publish or Discard.
+func Create(dir string) (atomicfile.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+		return atomicfile.File{}, err
 	}
-	return os.CreateTemp(dir, temporary) // with mode 0600
+	return atomicfile.Create(filepath.Join(dir, temporary+rand.Text()))
 }
 
-// Publish gives a file of Create its name, in the same directory.
-func Publish(created, path string) error {
-	if err := os.Rename(created, path); err != nil {
-		return errors.Join(err, os.Remove(created))
+// Publish closes a file of Create and gives it its name, in the same directory.
+func Publish(created atomicfile.File, path string) error {
+	if err := created.Replace(path, atomicfile.Volatile); err != nil {
+		return err
 	}
 	return prune(filepath.Dir(path))
 }

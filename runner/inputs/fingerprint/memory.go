@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/cachefile"
 )
@@ -44,7 +45,7 @@ type memory struct {
 	source *os.File
 	last   item // the first one not yet passed
 
-	target *os.File
+	target atomicfile.File
 	after  *bufio.Writer
 	digest hash.Hash
 	buf    []byte
@@ -188,12 +189,12 @@ func (m *memory) keep() error {
 	if err == nil {
 		_, err = m.target.Write(m.digest.Sum(nil))
 	}
-	if err = errors.Join(err, m.target.Close()); err != nil {
+	if err != nil {
 		return err
 	}
-	name := m.target.Name()
-	m.target = nil
-	return cachefile.Publish(name, m.path)
+	target := m.target
+	m.target.File = nil
+	return cachefile.Publish(target, m.path)
 }
 
 // discard drops what was not kept.
@@ -204,9 +205,8 @@ func (m *memory) discard() {
 	if m.source != nil {
 		m.source.Close()
 	}
-	if m.target != nil {
-		m.target.Close() //nolint:errcheck // it is removed
-		os.Remove(m.target.Name())
+	if m.target.File != nil {
+		_ = m.target.Discard()
 	}
 }
 
@@ -240,5 +240,5 @@ func (m Maker) spill() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f, os.Remove(f.Name())
+	return f.File, os.Remove(f.Name())
 }

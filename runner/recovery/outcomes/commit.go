@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
@@ -119,5 +120,5 @@ func (c committer) endedOtherwise(ctx context.Context, key catalog.Key, ended er
 }
 
 func removeRecord(path string) error {
-	return errors.Join(os.Remove(path), record.SyncDir(filepath.Dir(path)))
+	return errors.Join(os.Remove(path), atomicfile.SyncDir(filepath.Dir(path)))
 }

@@ -1,0 +1,100 @@
+// Package atomicfile writes files of scidex-oci's own directories as a whole: who opens the name reads the old content or the new
+// one, also after a kill. For directories of users there is internal/userdir.
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Durability is what survives a power cut.
+type Durability int
+
+const (
+	// Volatile: nothing may; the reader detects damage.
+	Volatile Durability = iota
+	// Content: what has the name is whole; the name may be lost before SyncDir. It is for many files of one directory.
+	Content
+	// Durable: all.
+	Durable
+)
+
+// File is a file that is being written under a temporary name. Replace, Link or Discard ends it.
+type File struct{ *os.File }
+
+// Create makes the file temp with mode 0600, or truncates what a killed process left under this name, but never what a symbolic
+// link leads to. Who uses a name that others may use at the same time takes turns with them.
+func Create(temp string) (File, error) {
+	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+	return File{f}, err
+}
+
+// Replace closes the file and gives it its name, from what has it now. After an error the temporary name is gone.
+func (f File) Replace(path string, d Durability) error { return f.name(path, d, os.Rename) }
+
+// Link is Replace for a name that several may want to give, on any machines that share the file system: the first gives it, and the
+// error of the others is fs.ErrExist. It needs no lock, only an atomic link(2), which NFS has.
+func (f File) Link(path string, d Durability) error { return f.name(path, d, link) }
+
+func (f File) name(path string, d Durability, give func(temp, path string) error) error {
+	var err error
+	if d != Volatile {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = give(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the previous error counts
+		return err
+	}
+	if d == Durable {
+		return SyncDir(filepath.Dir(path))
+	}
+	return nil
+}
+
+func link(temp, path string) error {
+	err := os.Link(temp, path)
+	if errors.Is(err, fs.ErrExist) && same(temp, path) {
+		err = nil // over NFS a repeated call returns the second answer
+	}
+	if err == nil {
+		_ = os.Remove(temp) // what counts is the other name
+	}
+	return err
+}
+
+func same(a, b string) bool {
+	one, err := os.Lstat(a)
+	other, failed := os.Lstat(b)
+	return err == nil && failed == nil && os.SameFile(one, other)
+}
+
+// Discard removes the file.
+func (f File) Discard() error { return errors.Join(f.Close(), os.Remove(f.Name())) }
+
+// Write is Create, what write writes, and Replace.
+func Write(path, temp string, d Durability, write func(*os.File) error) error {
+	f, err := Create(temp)
+	if err != nil {
+		return err
+	}
+	if err := write(f.File); err != nil {
+		return errors.Join(err, f.Discard())
+	}
+	return f.Replace(path, d)
+}
+
+// SyncDir makes the names in a directory durable (fsync(2)).
+func SyncDir(path string) error {
+	dir, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
