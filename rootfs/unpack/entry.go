@@ -135,29 +135,37 @@ func (l *layer) directory(h *tar.Header, dir, base string) error {
 	if err != nil {
 		return err
 	}
-	if err := l.mkdir(p, base); err != nil {
+	if _, err := l.mkdir(p, base); err != nil {
 		return err
 	}
 	l.times[join(p.real, base)] = timespec(h.ModTime)
 	return nil
 }
 
-// mkdir makes a directory, replacing anything but a directory.
-func (l *layer) mkdir(p place, base string) error {
-	var st unix.Stat_t
-	if unix.Fstatat(p.fd, base, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+// mkdir makes a directory, replacing what is known to be no directory; made is false if there was one.
+func (l *layer) mkdir(p place, base string) (made bool, err error) {
+	make := func() error { return unix.Mkdirat(p.fd, base, dirMode) }
+	switch kind, err := p.kind(base); {
+	case errors.Is(err, unix.ENOENT):
+		if err := make(); err != nil { // EEXIST is none to replace: it could not be looked at
+			return false, fmt.Errorf("make directory: %w", err)
+		}
 		l.note(p, base)
-		return nil
-	}
-	err := l.put(p, base, func() error { return unix.Mkdirat(p.fd, base, dirMode) })
-	if err != nil {
-		return fmt.Errorf("make directory: %w", err)
+	case err != nil:
+		return false, fmt.Errorf("look at it: %w", err)
+	case kind == unix.S_IFDIR:
+		l.note(p, base)
+		return false, nil
+	default:
+		if err := l.put(p, base, make); err != nil {
+			return false, fmt.Errorf("make directory: %w", err)
+		}
 	}
 	// Undo the umask. A directory just made is no link to follow.
 	if err := unix.Fchmodat(p.fd, base, dirMode, 0); err != nil {
-		return fmt.Errorf("set the mode of a directory: %w", err)
+		return true, fmt.Errorf("set the mode of a directory: %w", err)
 	}
-	return nil
+	return true, nil
 }
 
 func (l *layer) symlink(h *tar.Header, dir, base string) error {
@@ -229,7 +237,7 @@ func (l *layer) put(p place, base string, make func() error) error {
 func (l *layer) vacate(dir, base string) error {
 	p, err := l.existing(dir)
 	if isMissing(err) {
-		return nil
+		return l.absent(dir)
 	}
 	if err != nil {
 		return err

@@ -178,21 +178,21 @@ func (l *layer) step(at place, base string, mtime time.Time) (place, error) {
 	if err := l.keepTime(at); err != nil {
 		return place{}, err
 	}
-	if err := l.mkdir(at, base); err != nil {
+	made, err := l.mkdir(at, base)
+	if err != nil {
 		return place{}, err
 	}
-	l.times[real] = timespec(mtime)
+	if made {
+		l.times[real] = timespec(mtime)
+	}
 	fd, err = beneath.Open(at.fd, base, unix.O_PATH|unix.O_DIRECTORY)
 	return place{real, real, fd}, err
 }
 
-// restoreTimes sets the directories' times from their entries, or from lower layers.
+// restoreTimes sets the directories' times from their entries, or from lower layers. It knows those that were removed.
 func (l *layer) restoreTimes() error {
 	for real, mtime := range l.times {
 		fd, err := beneath.Open(l.root, real, unix.O_RDONLY|unix.O_DIRECTORY)
-		if isMissing(err) || errors.Is(err, unix.ELOOP) { // removed or replaced later
-			continue
-		}
 		if err != nil {
 			return fmt.Errorf("layer entry %q: %w", real, err)
 		}
@@ -211,6 +211,60 @@ func setTime(fd int, mtime unix.Timespec) error {
 	_, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(fd), 0, uintptr(unsafe.Pointer(&times)), 0, 0, 0)
 	if errno != 0 {
 		return fmt.Errorf("set the modification time: %w", errno)
+	}
+	return nil
+}
+
+// kind is the type of an entry (S_IFMT).
+func (p place) kind(base string) (uint32, error) {
+	var st unix.Stat_t
+	err := unix.Fstatat(p.fd, base, &st, unix.AT_SYMLINK_NOFOLLOW)
+	return st.Mode & unix.S_IFMT, err
+}
+
+// absent proves that a directory that could not be opened is not in the root, or that a file is in its place. A failing file system
+// says ENOENT as well, and what an upper layer hides must not stay.
+func (l *layer) absent(name string) error {
+	real, err := l.resolve(name)
+	if err != nil {
+		return err
+	}
+	at, err := l.existing("")
+	if err != nil {
+		return err
+	}
+	defer func() { unix.Close(at.fd) }()
+	for step := range strings.SplitSeq(real, "/") {
+		kind, err := at.kind(step)
+		switch {
+		case errors.Is(err, unix.ENOENT):
+			return l.free(at, step)
+		case err != nil:
+			return fmt.Errorf("look at %q: %w", join(at.real, step), err)
+		case kind == unix.S_IFREG:
+			return nil
+		}
+		fd, err := beneath.Open(at.fd, step, unix.O_PATH|unix.O_DIRECTORY)
+		if err != nil {
+			return fmt.Errorf("open %q: %w", join(at.real, step), err)
+		}
+		unix.Close(at.fd)
+		at.real, at.fd = join(at.real, step), fd
+	}
+	return fmt.Errorf("directory %q is there, and could not be opened: the file system fails", name)
+}
+
+// free proves that a directory has no entry of a name: it can be made, as nothing but the kernel's word says that it is not there.
+func (l *layer) free(p place, base string) error {
+	if err := l.keepTime(p); err != nil {
+		return err
+	}
+	err := unix.Mkdirat(p.fd, base, dirMode)
+	if err == nil {
+		err = unix.Unlinkat(p.fd, base, unix.AT_REMOVEDIR)
+	}
+	if err != nil {
+		return fmt.Errorf("whether there is %q: %w", join(p.real, base), err)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (l *layer) whiteout(dir, mark string) error {
 	}
 	p, err := l.existing(dir)
 	if isMissing(err) {
-		return nil
+		return l.absent(dir)
 	}
 	if err != nil {
 		return fmt.Errorf("its directory: %w", err)
@@ -75,15 +75,19 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 	l.stale = true
 	real := join(p.real, base)
 	kept := keep != nil && keep(real)
-	if !kept {
-		if err := unix.Unlinkat(p.fd, base, 0); !errors.Is(err, unix.EISDIR) {
+	if kept {
+		if kind, err := p.kind(base); kind != unix.S_IFDIR || err != nil {
+			return removed(real, err)
+		}
+	} else {
+		switch err := unix.Unlinkat(p.fd, base, 0); {
+		case errors.Is(err, unix.ENOENT):
+			return l.free(p, base)
+		case !errors.Is(err, unix.EISDIR):
 			return removed(real, err)
 		}
 	}
 	fd, err := beneath.Open(p.fd, base, unix.O_PATH|unix.O_DIRECTORY)
-	if kept && (isMissing(err) || errors.Is(err, unix.ELOOP)) {
-		return nil // no directory
-	}
 	if err != nil {
 		return removed(real, err)
 	}
@@ -95,6 +99,9 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 	err = unix.Unlinkat(p.fd, base, unix.AT_REMOVEDIR)
 	if keep != nil && errors.Is(err, unix.ENOTEMPTY) {
 		return nil
+	}
+	if err == nil {
+		delete(l.times, real)
 	}
 	return removed(real, err)
 }
@@ -120,7 +127,7 @@ func (l *layer) removeAll(p place, keep func(real string) bool) error {
 }
 
 func removed(real string, err error) error {
-	if err == nil || errors.Is(err, unix.ENOENT) {
+	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("remove %q of a lower layer: %w", real, err)
