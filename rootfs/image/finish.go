@@ -5,13 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
 	"github.com/scidex-ai/scidex-oci/rootfs/seal"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 )
@@ -45,12 +50,11 @@ func packagesOf(tree *os.File) (digest.Digest, error) {
 	fd, err := unix.Openat2(int(tree.Fd()), packagesFile, &unix.OpenHow{
 		Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
 	})
-	for _, is := range []error{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES, unix.ENXIO, unix.ENODEV} {
-		if errors.Is(err, is) {
-			return "", nil // of an image without such a file: by path, link, mode or type
-		}
-	}
 	if err != nil {
+		lacks, failed := lacksPackages(tree)
+		if lacks || failed != nil {
+			return "", failed
+		}
 		return "", fmt.Errorf("open its list of packages: %w", err)
 	}
 	f := os.NewFile(uintptr(fd), packagesFile)
@@ -59,6 +63,37 @@ func packagesOf(tree *os.File) (digest.Digest, error) {
 		return "", err
 	}
 	return digest.SHA256.FromReader(f)
+}
+
+// lacksPackages reports whether a tree has no package list, by what its directories list: there is no such name, or a link on the way,
+// which leads to none. A failing file system too says that there is no such file.
+func lacksPackages(tree *os.File) (bool, error) {
+	at := tree
+	for step := range strings.SplitSeq(packagesFile, "/") {
+		fd, err := beneath.Open(int(at.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
+		if err != nil {
+			return false, fmt.Errorf("look for its list of packages: %w", err)
+		}
+		dir := os.NewFile(uintptr(fd), step)
+		defer dir.Close()
+		entries, err := dir.ReadDir(-1)
+		if err != nil {
+			return false, fmt.Errorf("look for its list of packages: %w", err)
+		}
+		i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Name() == step })
+		switch {
+		case i < 0 || entries[i].Type() == fs.ModeSymlink:
+			return true, nil
+		case !entries[i].IsDir():
+			return step != path.Base(packagesFile), nil
+		}
+		if fd, err = beneath.Open(int(dir.Fd()), step, unix.O_PATH|unix.O_DIRECTORY); err != nil {
+			return false, fmt.Errorf("look for its list of packages: %w", err)
+		}
+		at = os.NewFile(uintptr(fd), step)
+		defer at.Close()
+	}
+	return true, nil // it is a directory
 }
 
 func writeDurably(path string, data []byte) error {
@@ -95,12 +130,18 @@ func (r *Root) check(ctx context.Context) error {
 		return damaged(err)
 	}
 	defer tree.Close()
-	return damaged(sealed.Confirm(ctx, tree))
+	if err := sealed.Confirm(ctx, tree); errors.Is(err, seal.ErrChanged) || errors.Is(err, seal.ErrRecord) {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
-// damaged separates errors that a new root repairs from others, such as a failing disk.
+// damaged separates errors of opening a root that a new one repairs from others, such as a failing disk. A root that is only said to
+// be missing is made once more, of layers that are verified, and loses nothing.
 func damaged(err error) error {
-	for _, is := range []error{seal.ErrChanged, seal.ErrRecord, os.ErrNotExist, unix.ENOTDIR, unix.ELOOP} {
+	for _, is := range []error{seal.ErrRecord, os.ErrNotExist, unix.ENOTDIR, unix.ELOOP} {
 		if errors.Is(err, is) {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-
-	"golang.org/x/sys/unix"
 )
 
 // list is a record's list, compared with a root line by line.
@@ -58,22 +56,13 @@ func (l *list) holds(ctx context.Context, w *walk, visit func(*entry) error) err
 		}
 		return visit(e)
 	})
+	if errors.Is(err, errUnfit) { // when it was sealed it was not
+		return fmt.Errorf("%w: %w", ErrChanged, err)
+	}
 	if err != nil {
-		return change(err)
+		return err
 	}
 	return l.end()
-}
-
-// change makes ErrChanged of a walk's error that could not occur when the root was sealed.
-func change(err error) error {
-	for _, is := range []error{
-		errUnfit, unix.EACCES, unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EXDEV, unix.ENXIO, unix.ENAMETOOLONG,
-	} {
-		if errors.Is(err, is) {
-			return fmt.Errorf("%w: %w", ErrChanged, err)
-		}
-	}
-	return err
 }
 
 // compare compares the root's next entry with the list's.

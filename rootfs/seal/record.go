@@ -56,8 +56,10 @@ func (h *header) encode() []byte {
 func readHeader(r io.ReaderAt) (header, error) {
 	var h header
 	b := make([]byte, headerBytes)
-	if _, err := r.ReadAt(b, 0); err != nil {
-		return h, fmt.Errorf("%w: read its header: %w", ErrRecord, err)
+	if _, err := r.ReadAt(b, 0); errors.Is(err, io.EOF) {
+		return h, fmt.Errorf("%w: it ends in its header", ErrRecord)
+	} else if err != nil {
+		return h, err
 	}
 	if _, err := binary.Decode(b, binary.LittleEndian, &h); err != nil {
 		return h, fmt.Errorf("%w: %w", ErrRecord, err)

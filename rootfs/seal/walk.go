@@ -154,7 +154,7 @@ func names(entries []fs.DirEntry) []string {
 func (w *walk) descend(ctx context.Context, dir *os.File, path, name string, depth int) error {
 	fd, err := beneath.Open(int(dir.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
-		return fmt.Errorf("open directory %q: %w", path, err)
+		return fmt.Errorf("open directory %q: %w", path, w.proven(int(dir.Fd()), name, err))
 	}
 	return w.directory(ctx, os.NewFile(uintptr(fd), path), path, depth+1)
 }
@@ -200,7 +200,7 @@ func (w *walk) file(ctx context.Context, p *pending, dir int, name string) error
 	}
 	fd, err := beneath.Open(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
-		return fmt.Errorf("open: %w", err)
+		return fmt.Errorf("open: %w", w.proven(dir, name, err))
 	}
 	p.file, p.ready = os.NewFile(uintptr(fd), p.path), make(chan struct{})
 	if p.st.Nlink > 1 {
@@ -211,6 +211,28 @@ func (w *walk) file(ctx context.Context, p *pending, dir int, name string) error
 		return err
 	}
 	return nil
+}
+
+// proven makes errUnfit of the error of an open, if the entry itself shows the cause: its mode, or a mount. Every other error is one of
+// the file system, and says nothing about the root.
+func (w *walk) proven(dir int, name string, err error) error {
+	var st, top unix.Statx_t
+	const mask = unix.STATX_BASIC_STATS | unix.STATX_MNT_ID
+	if unix.Statx(dir, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, mask, &st) != nil ||
+		unix.Statx(int(w.root.Fd()), "", unix.AT_EMPTY_PATH, mask, &top) != nil {
+		return err
+	}
+	right := uint16(0o400)
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		right = 0o500
+	}
+	switch {
+	case errors.Is(err, unix.EACCES) && st.Mode&right != right:
+		return fmt.Errorf("%w: it has the mode %04o", errUnfit, st.Mode&0o7777)
+	case errors.Is(err, unix.EXDEV) && st.Mnt_id != top.Mnt_id:
+		return fmt.Errorf("%w: something is mounted on it", errUnfit)
+	}
+	return err
 }
 
 func send(ctx context.Context, to chan<- *pending, p *pending) error {
