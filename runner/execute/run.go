@@ -5,7 +5,7 @@ package execute
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
@@ -122,7 +122,7 @@ func (e *execution) execute(ctx context.Context, created *sandbox.Created) error
 	}
 	e.Space.Warn(unwatch())
 	if err == nil && e.exit.WatchError != "" {
-		err = fmt.Errorf("the bounds of /work could not be watched: %s", e.exit.WatchError)
+		err = errors.New(e.exit.WatchError)
 	}
 	if e.Plan.Analysis.Repeats() && !e.started.IsZero() {
 		e.report.addresses(e.exit)

@@ -42,7 +42,7 @@ type Exit struct {
 	NoSpace bool `json:"no_space,omitempty"`
 	// HostFull is why the run was ended to keep space free.
 	HostFull *freespace.Shortage `json:"host_full,omitempty"`
-	// WatchError is why the bounds could not be watched.
+	// WatchError says that the bounds could not be watched, or /work not be measured at the end, and why.
 	WatchError string `json:"watch_error,omitempty"`
 	// Started and Finished are as far apart as the monotonic clock says, whatever the date became in between.
 	Started  time.Time `json:"started"`

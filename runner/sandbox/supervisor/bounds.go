@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/watchdog"
@@ -35,8 +36,12 @@ func (a *analysis) bounds(ctx context.Context, exit *protocol.Exit) {
 	}
 	full, unknown := a.work.noSpace()
 	exit.NoSpace = full
-	if err = errors.Join(f.Err, err, unknown); err != nil {
-		exit.WatchError = err.Error()
+	switch err = errors.Join(err, unknown); {
+	case f.Err != nil:
+		exit.WatchError = fmt.Sprintf("the bounds of /work could not be watched: %v", f.Err)
+		return
+	case err != nil:
+		exit.WatchError = fmt.Sprintf("the analysis has ended, and whether /work is within its bounds could not be measured: %v", err)
 		return
 	}
 	if a.job.WorkTmpfs == nil && exit.WorkFull == nil && last.Exceeds(a.job.Bound) {
