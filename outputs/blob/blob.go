@@ -147,12 +147,6 @@ func (s *Store) Has(ctx context.Context, sha256 string) (bool, error) {
 	return there(err)
 }
 
-// hasHere reports whether the blob's file is on this host.
-func (s *Store) hasHere(sha256 string) (bool, error) {
-	_, err := s.sizeHere(sha256)
-	return there(err)
-}
-
 func there(err error) (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

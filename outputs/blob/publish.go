@@ -136,8 +136,11 @@ func (i *Ingest) prepare(name, sha256 string, names uint64) (fd int, to string, 
 	i.dirty = true
 	fd, st, err := i.open(name, names)
 	if errors.Is(err, fs.ErrNotExist) {
-		has, failed := i.store.hasHere(sha256)
-		if has || failed != nil {
+		there, failed := i.store.verifiedHere(sha256) // that it is published already is no guess
+		if failed == nil {
+			return -1, to, there.Close()
+		}
+		if !errors.Is(failed, fs.ErrNotExist) {
 			return -1, to, failed
 		}
 	}

@@ -21,8 +21,8 @@ func (*endless) Close() error { return nil }
 
 // No more is read of a file than it is to have, and one byte.
 func TestReadIsBounded(t *testing.T) {
-	what := named{size: 10, sha256: "x"}.compare(func() (io.ReadCloser, error) { return &endless{}, nil })
-	if !strings.Contains(what, "more than the 10 bytes") {
-		t.Errorf("an endless file is %q", what)
+	what, err := named{size: 10, sha256: "x"}.compare("f", func() (io.ReadCloser, error) { return &endless{}, nil })
+	if !strings.Contains(what, "more than the 10 bytes") || err != nil {
+		t.Errorf("an endless file is %q, %v", what, err)
 	}
 }

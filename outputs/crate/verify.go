@@ -166,30 +166,41 @@ func (c *Contents) Read(name string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// Compare returns how a file differs from its size and digest, empty if it does not. It reads one byte more than the size.
-func (c *Contents) Compare(name string, size int64, digest string) string {
-	return named{size: size, sha256: digest}.compare(c.open[name])
+// Compare returns how a file differs from its size and digest, empty if it does not. It reads one byte more than the size. An error
+// of the file system is no difference.
+func (c *Contents) Compare(name string, size int64, digest string) (string, error) {
+	return named{size: size, sha256: digest}.compare(name, c.open[name])
 }
 
 // CompareDigest is Compare where the size is not known. It reads all of the file.
-func (c *Contents) CompareDigest(name, digest string) string {
+func (c *Contents) CompareDigest(name, digest string) (string, error) {
 	open := c.open[name]
 	if open == nil {
-		return "missing"
+		return "missing", nil
 	}
 	file, err := open()
 	if err != nil {
-		return "unreadable: " + err.Error()
+		return Unreadable(name, err)
 	}
 	defer file.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, file); err != nil {
-		return "unreadable: " + err.Error()
+		return Unreadable(name, err)
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != digest {
-		return "changed: its digest is another"
+		return "changed: its digest is another", nil
 	}
-	return ""
+	return "", nil
+}
+
+// Unreadable is the problem of a file that an archive holds damaged. An error number is the file system's, which says nothing about
+// the file: verifying ends with it.
+func Unreadable(name string, err error) (string, error) {
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		return "", fmt.Errorf("%q: %w", name, err)
+	}
+	return "unreadable: " + err.Error(), nil
 }
 
 // Verify is the function, for opened contents.
@@ -207,7 +218,11 @@ func (c *Contents) Verify(ctx context.Context) (Check, error) {
 		n := all[path]
 		open := left[path]
 		delete(left, path)
-		if what := n.compare(open); what != "" {
+		what, err := n.compare(path, open)
+		if err != nil {
+			return check, err
+		}
+		if what != "" {
 			check.Problems = append(check.Problems, Problem{path, what})
 			continue
 		}
@@ -252,29 +267,29 @@ func (c *Contents) entities(take func(described) error) (other rest, err error) 
 }
 
 // compare returns how a file differs from the metadata, empty if it does not.
-func (n named) compare(open func() (io.ReadCloser, error)) string {
+func (n named) compare(name string, open func() (io.ReadCloser, error)) (string, error) {
 	switch {
 	case n.wrong != "":
-		return n.wrong
+		return n.wrong, nil
 	case open == nil:
-		return "missing"
+		return "missing", nil
 	}
 	file, err := open()
 	if err != nil {
-		return "unreadable: " + err.Error()
+		return Unreadable(name, err)
 	}
 	defer file.Close()
 	sum := sha256.New()
 	size, err := io.Copy(sum, io.LimitReader(file, n.size+1))
 	switch {
 	case err != nil:
-		return "unreadable: " + err.Error()
+		return Unreadable(name, err)
 	case size > n.size:
-		return fmt.Sprintf("changed: it has more than the %d bytes it is to have", n.size)
+		return fmt.Sprintf("changed: it has more than the %d bytes it is to have", n.size), nil
 	case size < n.size:
-		return fmt.Sprintf("changed: it has %d bytes of %d", size, n.size)
+		return fmt.Sprintf("changed: it has %d bytes of %d", size, n.size), nil
 	case hex.EncodeToString(sum.Sum(nil)) != n.sha256:
-		return "changed: its digest is another"
+		return "changed: its digest is another", nil
 	}
-	return ""
+	return "", nil
 }

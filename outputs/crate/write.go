@@ -36,8 +36,10 @@ func (c *Crate) WriteDir(ctx context.Context, dir string, from Source) (err erro
 		if len(inside) > 0 {
 			return taken(dir)
 		}
-	case !errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.EXDEV):
 		return taken(dir)
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("crate: %w", err)
 	}
 	temp := temporary + rand.Text()
 	made, err := parent.Mkdir(temp, 0o755)

@@ -174,7 +174,7 @@ func (c *checker) contents(ctx context.Context) error {
 		}
 		switch err := c.Blobs.Verify(ctx, sha256); {
 		case errors.Is(err, fs.ErrNotExist): // its run was removed meanwhile, or it was just reported
-			return true
+			failed = c.unlessThere(ctx, sha256, err)
 		case errors.Is(err, blob.ErrCorrupt):
 			c.bad[sha256] = true
 			c.wrong(catalog.Key{}, "%v", err)

@@ -52,7 +52,7 @@ func (s Store) problem(ctx context.Context, r reference) (string, error) {
 	size, err := s.Blobs.Size(ctx, r.sha256)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "missing", nil
+		return "missing", s.unlessThere(ctx, r.sha256, err)
 	case errors.Is(err, blob.ErrCorrupt):
 		return "not a regular file", nil
 	case err != nil:
@@ -61,4 +61,14 @@ func (s Store) problem(ctx context.Context, r reference) (string, error) {
 		return fmt.Sprintf("has %d bytes, not %d", size, r.size), nil
 	}
 	return "", nil
+}
+
+// unlessThere returns the error of a blob that was said to be missing, if a second look finds it: its file system fails, or it was just
+// published.
+func (s Store) unlessThere(ctx context.Context, sha256 string, err error) error {
+	there, failed := s.Blobs.Has(ctx, sha256)
+	if there {
+		failed = fmt.Errorf("blob %s was not found, and is there: try again, and look at the file system: %w", sha256, err)
+	}
+	return failed
 }

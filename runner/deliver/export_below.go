@@ -170,12 +170,22 @@ func holds(ctx context.Context, host *phase.Host, run catalog.Run, dir *userdir.
 		return false, err
 	}
 	whole, left := true, LeftOut{Signed: report.Statement != nil}
+	var failed error
 	err = host.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		if e.Rejected == "" && !left.Add(e.Path) {
 			st, err := dir.LstatBelow(string(e.Path))
 			whole = err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == e.Size
+			if err != nil && !otherEntry(err) {
+				failed = err
+			}
 		}
 		return whole
 	})
-	return whole, err
+	return whole, errors.Join(err, failed)
+}
+
+// otherEntry reports whether a path leads to something else than a file below the directory. The export is only refused for it, or
+// written again.
+func otherEntry(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EXDEV)
 }

@@ -56,6 +56,7 @@ type fault struct {
 	after bool           // at the next point of the same process: when the one that counts has been passed
 	ended bool           // only points after the last act of the analysis count
 	with  unix.Errno     // of failsWith
+	dir   string         // a file or directory whose calls are points too; empty: none
 }
 
 // name is short.
@@ -186,8 +187,11 @@ func (o *observed) strikes(role, point string) bool {
 	return !o.fault.after
 }
 
-// concerns reports whether a file is of the store, the catalog, or the run's own.
+// concerns reports whether a file is of the store, the catalog, the run's own, or of the fault's directory.
 func (o *observed) concerns(file string) bool {
+	if dir := o.fault.dir; dir != "" && (file == dir || strings.HasPrefix(file, dir+"/")) {
+		return true
+	}
 	return o.onRoot(file) || strings.HasPrefix(file, "/tmp/scidex-analysis-"+o.id)
 }
 

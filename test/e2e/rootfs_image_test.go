@@ -40,6 +40,12 @@ func (h *harness) importImage(name, dir string, config imageConfig) {
 // layout writes an OCI image layout of one layer.
 func (h *harness) layout(dir string, config imageConfig) string {
 	h.t.Helper()
+	return h.layoutOf(config, dir)
+}
+
+// layoutOf writes an OCI image layout with a layer of each directory.
+func (h *harness) layoutOf(config imageConfig, dirs ...string) string {
+	h.t.Helper()
 	to, err := os.MkdirTemp(h.dir, "layout")
 	if err != nil {
 		h.t.Fatal(err)
@@ -61,14 +67,18 @@ func (h *harness) layout(dir string, config imageConfig) string {
 		desc["mediaType"] = "application/vnd.oci.image." + kind + "+json"
 		return desc
 	}
-	layer := put(tarOf(h.t, dir))
-	layer["mediaType"] = "application/vnd.oci.image.layer.v1.tar"
+	var layers, ids []any
+	for _, dir := range dirs {
+		layer := put(tarOf(h.t, dir))
+		layer["mediaType"] = "application/vnd.oci.image.layer.v1.tar"
+		layers, ids = append(layers, layer), append(ids, layer["digest"])
+	}
 	about := document("config.v1", map[string]any{
 		"architecture": runtime.GOARCH, "os": "linux", "config": config,
-		"rootfs": map[string]any{"type": "layers", "diff_ids": []any{layer["digest"]}},
+		"rootfs": map[string]any{"type": "layers", "diff_ids": ids},
 	})
 	manifest := document("manifest.v1", map[string]any{
-		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": about, "layers": []any{layer},
+		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": about, "layers": layers,
 	})
 	index, err := json.Marshal(map[string]any{"schemaVersion": 2, "manifests": []any{manifest}})
 	if err := errors.Join(err, os.WriteFile(to+"/index.json", index, 0o644),

@@ -21,9 +21,13 @@ func Path(ctx context.Context, name string, keys []statement.PublicKey) (*Report
 	}
 	defer c.Close() //nolint:errcheck // it was only read
 	r := newReport()
-	file, res := r.read(c, result.StatementFile), r.read(c, result.File)
-	if len(r.Problems) > 0 {
-		return r, nil
+	file, err := r.read(c, result.StatementFile)
+	if err != nil {
+		return nil, err
+	}
+	res, err := r.read(c, result.File)
+	if len(r.Problems) > 0 || err != nil {
+		return r, err
 	}
 	signed := r.open(file, res, keys)
 	if signed == nil {
@@ -40,16 +44,18 @@ func Path(ctx context.Context, name string, keys []statement.PublicKey) (*Report
 }
 
 // read reads a file of ours.
-func (r *Report) read(c *crate.Contents, name string) []byte {
+func (r *Report) read(c *crate.Contents, name string) ([]byte, error) {
 	if !c.Has(name) {
 		r.problem(name, "missing")
-		return nil
+		return nil, nil
 	}
 	data, err := c.Read(name, statement.Max)
 	if err != nil {
-		r.problem(name, "unreadable: "+err.Error())
+		what, err := crate.Unreadable(name, err)
+		r.problem(name, what)
+		return nil, err
 	}
-	return data
+	return data, nil
 }
 
 // content is what a file is to be; its size is -1 where only the digest is signed.
@@ -117,11 +123,16 @@ func (r *Report) files(ctx context.Context, c *crate.Contents, expected map[stri
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		what, err := "", error(nil)
 		if want.size < 0 {
-			r.compare(name, c.CompareDigest(name, want.sha256), 0)
-			continue
+			what, err = c.CompareDigest(name, want.sha256)
+		} else {
+			what, err = c.Compare(name, want.size, want.sha256)
 		}
-		r.compare(name, c.Compare(name, want.size, want.sha256), want.size)
+		if err != nil {
+			return err
+		}
+		r.compare(name, what, max(want.size, 0))
 	}
 	for _, name := range c.Names() {
 		switch _, named := expected[name]; {
@@ -144,6 +155,9 @@ func (r *Report) metadata(ctx context.Context, c *crate.Contents, res []byte) er
 		r.Problems = append(r.Problems, more...)
 	}
 	if err != nil {
+		if _, failed := crate.Unreadable(crate.MetadataFile, err); failed != nil {
+			return failed
+		}
 		r.problem(crate.MetadataFile, err.Error())
 		return ctx.Err()
 	}

@@ -136,7 +136,7 @@ func (e *entryError) Unwrap() error { return e.err }
 // enter: an analysis has this user's id, or one with the rights of others. There are some in /usr.
 func (w *walk) subdirectory(h hash.Hash, dir *os.File, name, path string, depth int, st *unix.Statx_t) error {
 	below, err := w.open(dir, name, unix.O_DIRECTORY)
-	if errors.Is(err, unix.EACCES) && w.kind == Listing && st.Mode&0o007 == 0 {
+	if errors.Is(err, unix.EACCES) && w.kind == Listing && st.Mode&0o007 == 0 && !ownedOpen(st) {
 		record(h, "c", name)
 		return nil
 	}
@@ -148,6 +148,11 @@ func (w *walk) subdirectory(h hash.Hash, dir *os.File, name, path string, depth 
 		record(h, "d", name, string(digest[:]))
 	}
 	return err
+}
+
+// ownedOpen reports whether its mode lets this process enter a directory as its owner: an error is the file system's then.
+func ownedOpen(st *unix.Statx_t) bool {
+	return st.Uid == uint32(os.Geteuid()) && st.Mode&0o500 == 0o500
 }
 
 func (w *walk) regular(h hash.Hash, dir *os.File, name, path string, st *unix.Statx_t) error {

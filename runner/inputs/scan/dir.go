@@ -87,8 +87,11 @@ func getdents(fd int, buf []byte) (int, error) {
 		switch err {
 		case unix.EINTR:
 			continue
-		case unix.ENOENT: // the directory itself was removed
-			return 0, nil
+		case unix.ENOENT:
+			var st unix.Stat_t
+			if unix.Fstat(fd, &st) == nil && st.Nlink == 0 { // the directory itself was removed
+				return 0, nil
+			}
 		}
 		return n, err
 	}

@@ -21,7 +21,7 @@ func (w *walk) unopened(at int, name string, err error) (*Special, error) {
 	switch {
 	case errors.Is(err, unix.ENOENT) && w.levels[len(w.levels)-1].known:
 		return nil, errStale
-	case errors.Is(err, unix.ENOENT) || errors.Is(statError, unix.ENOENT):
+	case errors.Is(statError, unix.ENOENT): // two calls say that it was removed
 		return nil, nil
 	case errors.Is(err, unix.EXDEV):
 		return nil, binds.MountedBelow(w.path(name))
