@@ -59,8 +59,12 @@ func Verify(ctx context.Context, path string) (Check, error) {
 
 // Open opens a directory or a zip archive to be verified, a crate or not. Close it.
 func Open(path string) (*Contents, error) {
-	info, err := os.Stat(path)
+	there, err := userdir.Handle(path)
 	if err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
+	info, err := there.Stat()
+	if err := errors.Join(err, there.Close()); err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
 	open := openZip

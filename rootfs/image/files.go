@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
 // maxEntries bounds the entries of an archive kept in memory; an image has a few per layer.
@@ -23,13 +25,22 @@ type files interface {
 	open(name string) (io.ReadCloser, int64, error)
 }
 
-// directory is an OCI image layout on disk. No name leads out of it, and no open blocks.
-type directory struct{ at *os.File }
+// directory is an OCI image layout on disk. No name leads out of it, no open blocks, and root opens with the rights of its owner.
+type directory struct {
+	owned *userdir.Dir
+	at    *os.File // the same
+}
 
-func (d directory) open(name string) (io.ReadCloser, int64, error) {
-	fd, err := unix.Openat2(int(d.at.Fd()), name, &unix.OpenHow{
-		Flags:   unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS,
+func (d directory) close() error { return errors.Join(d.at.Close(), d.owned.Close()) }
+
+func (d directory) open(name string) (_ io.ReadCloser, _ int64, err error) {
+	var fd int
+	err = d.owned.Do(func() (err error) {
+		fd, err = unix.Openat2(int(d.at.Fd()), name, &unix.OpenHow{
+			Flags:   unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY,
+			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS,
+		})
+		return err
 	})
 	if err != nil {
 		return nil, 0, &os.PathError{Op: "open", Path: name, Err: err}

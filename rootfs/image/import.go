@@ -15,6 +15,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 )
@@ -59,15 +60,23 @@ func (s *Store) tidy(ctx context.Context) func() {
 
 // source detects what is at a path. Call done at the end.
 func (s *Store) source(ctx context.Context, name, tag string) (from source, done func() error, err error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	dir, err := userdir.Open(name)
+	if err == nil {
+		return layoutIn(dir, tag)
+	}
+	var f *os.File
+	if errors.Is(err, unix.ENOTDIR) {
+		f, err = userdir.ReadAny(name)
+	}
+	if named := new(fs.PathError); errors.As(err, &named) {
+		err = named.Err // the path is in the message
+	}
 	if err != nil {
-		return nil, nil, errors.Unwrap(err) // the path is in the message
+		return nil, nil, err
 	}
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-	case info.IsDir():
-		from, err = layoutIn(f, tag)
 	case info.Mode().IsRegular():
 		from, f, err = s.inFile(ctx, f, tag)
 	default:
@@ -79,14 +88,21 @@ func (s *Store) source(ctx context.Context, name, tag string) (from source, done
 	return from, f.Close, nil
 }
 
-func layoutIn(dir *os.File, tag string) (source, error) {
-	from := ociSource{directory{dir}, tag}
-	err := from.checkMarker()
+func layoutIn(opened *userdir.Dir, tag string) (_ source, done func() error, err error) {
+	at, err := opened.File()
+	if err != nil {
+		return nil, nil, errors.Join(err, opened.Close())
+	}
+	dir := directory{opened, at}
+	from := ociSource{dir, tag}
+	if err = from.checkMarker(); err == nil {
+		return from, dir.close, nil
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("the directory has no file %s, so that it is no OCI image layout; to run in a directory as it is, give it to --rootfs",
 			ocispec.ImageLayoutFile)
 	}
-	return from, err
+	return nil, nil, errors.Join(err, dir.close())
 }
 
 // inFile detects what a file holds. Compressed contents other than a tar of a root filesystem are read from an
@@ -178,7 +194,7 @@ func (s *Store) spool(ctx context.Context, f *os.File) (*os.File, error) {
 		return nil, err
 	}
 	defer r.Close()
-	spool, err := os.OpenFile(s.roots, unix.O_TMPFILE|os.O_RDWR, 0o600)
+	spool, err := os.OpenFile(s.roots, unix.O_TMPFILE|os.O_RDWR, 0o600) //nolint:forbidigo // root's own
 	if err != nil {
 		return nil, err
 	}

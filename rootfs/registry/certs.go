@@ -8,10 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
 // CertDirs are the directories that may hold HOST[:PORT] with the certificates of a registry, in podman's order
@@ -54,10 +55,10 @@ func certDir(dirs []string, host string) (string, error) {
 	}
 	for _, dir := range dirs {
 		path := filepath.Join(dir, name)
-		_, err := os.Stat(path)
+		there, err := userdir.Handle(path)
 		switch {
 		case err == nil:
-			return path, nil
+			return path, there.Close()
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission): // others may hide theirs
 			return "", fmt.Errorf("certificates of %s: %w", host, err)
 		}
@@ -66,7 +67,12 @@ func certDir(dirs []string, host string) (string, error) {
 }
 
 func certFiles(dir string) (map[string]bool, error) {
-	f, err := os.Open(dir)
+	opened, err := userdir.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	f, err := opened.File()
 	if err != nil {
 		return nil, err
 	}

@@ -1,21 +1,31 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
 // maxSmall bounds a file of certificates or credentials in bytes.
 const maxSmall = 1 << 20
 
-// readSmall reads a regular file, through symbolic links. It does not wait for the writer of a FIFO.
+func irregular(path string) error { return fmt.Errorf("%q is no regular file; take it away", path) }
+
+// readSmall reads a regular file, through symbolic links, as root with the rights of who owns the way there. It does not wait for the
+// writer of a FIFO.
 func readSmall(path string) ([]byte, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
+	f, err := userdir.ReadAny(path)
+	if errors.Is(err, unix.EISDIR) {
+		return nil, nil, irregular(path)
+	}
+	if named := new(fs.PathError); errors.As(err, &named) {
+		return nil, nil, &fs.PathError{Op: "open", Path: path, Err: named.Err} // and not what a link leads to
+	} else if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
@@ -24,7 +34,7 @@ func readSmall(path string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("%q is no regular file; take it away", path)
+		return nil, nil, irregular(path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSmall+1))
 	if err == nil && len(data) > maxSmall {

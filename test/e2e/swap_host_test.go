@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -348,6 +349,43 @@ func (b *besieged) compare(before map[string]string, out outcome) {
 	}
 }
 
+// watchReads returns a function that finds which files of root's were read since (inotify(7)).
+func (b *besieged) watchReads() (end func() error, err error) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	names := map[int32]string{}
+	err = filepath.WalkDir(b.roots, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		watch, err := unix.InotifyAddWatch(fd, path, unix.IN_ACCESS)
+		names[int32(watch)] = strings.TrimPrefix(path, b.roots+"/")
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	return func() error {
+		defer unix.Close(fd)
+		for {
+			events := make([]byte, 64<<10)
+			n, err := unix.Read(fd, events)
+			if errors.Is(err, unix.EAGAIN) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			for rest := events[:n]; len(rest) >= unix.SizeofInotifyEvent; {
+				b.wins("root read", names[int32(binary.NativeEndian.Uint32(rest))])
+				rest = rest[unix.SizeofInotifyEvent+binary.NativeEndian.Uint32(rest[12:]):]
+			}
+		}
+	}, nil
+}
+
 func (b *besieged) anonymous(name string) string {
 	return digestPart.ReplaceAllString(randomPart.ReplaceAllString(strings.ReplaceAll(name, b.id, "ID"), "RANDOM"), "DIGEST")
 }
@@ -470,9 +508,16 @@ func (h *harness) besiege(row hostCommand, swap hostSwap) *besieged {
 	cmd.Env = append(cmd.Env, filled(row.env)...)
 	cmd.Stdin = strings.NewReader(fill.Replace(row.stdin))
 	before := b.snapshot()
+	reads, err := b.watchReads()
+	if err != nil {
+		h.t.Fatal(err)
+	}
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() { defer close(ended); b.watchFIFO(end) }()
 	out := h.listen(underSwaps, cmd, b.judge)
+	if err := reads(); err != nil {
+		h.t.Error(err)
+	}
 	close(end)
 	<-ended
 	if out.code < 0 {

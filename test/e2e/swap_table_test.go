@@ -67,6 +67,17 @@ func hostCommands() []hostCommand {
 		{name: "run --stage", both: []string{"in/stage/a=a", "in/stage/below/b=b"}, args: script("run --id $ID --stage $DIR/stage", "cat a below/b; ls -R")},
 		{name: "run --input", both: []string{"in/a=a", "in/data/b=b"}, args: script("run --id $ID --input $DIR/a --data $DIR/data", "cat /inputs/a; ls -R /data")},
 		{name: "run --script", both: []string{"in/s.sh=echo done"}, args: words("run --id $ID --script $DIR/s.sh")},
+		{name: "run --sign-key", both: []string{"in/sign.key=x"}, args: words("run --id $ID --sign-key $DIR/sign.key -- true"), code: 125},
+		{name: "image import", both: []string{"in/x.tar=x"}, args: words("image import $DIR/x.tar --name x"), code: 125},
+		{
+			name: "image import of a layout", both: []string{`in/layout/oci-layout={"imageLayoutVersion":"1.0.0"}`, `in/layout/index.json={"schemaVersion":2,"manifests":[]}`},
+			args: words("image import $DIR/layout --name x"), code: 125,
+		},
+		{name: "image pull with credentials", both: []string{"in/auth.json={"}, args: words("image pull registry.invalid/x:1 --name x"), env: []string{"REGISTRY_AUTH_FILE=$DIR/auth.json"}, code: 125},
+		{name: "image pull with certificates", both: []string{"in/containers/certs.d/registry.invalid/x.crt=x"}, args: words("image pull registry.invalid/x:1 --name x"), env: []string{"XDG_CONFIG_HOME=$DIR"}, code: 125},
+		{name: "verify", both: []string{"in/crate.zip=x"}, args: words("verify $DIR/crate.zip"), code: 125},
+		{name: "verify --key", both: []string{"in/key=x"}, args: words("verify $DIR --key $DIR/key"), code: 125},
+		{name: "mcp --key-file", both: []string{"in/key=0123456789abcdef"}, args: words("mcp --http 127.0.0.1:0 --key-file $DIR/key"), code: 125, serves: true},
 		{name: "batch --export", both: []string{"in/"}, roots: exported, args: words("batch --jobs 1 --export $DIR/out -"), stdin: lines},
 		{
 			name: "batch --export after one that was killed", both: []string{"in/out/.scidex-export-$ID/a=mine", "in/out/.scidex-export-$ID/d/b=mine"},

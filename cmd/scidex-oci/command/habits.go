@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -53,7 +54,7 @@ func isScript(word string) bool {
 	if info, err := os.Stat(word); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	f, err := os.Open(word)
+	f, err := userdir.ReadAny(word)
 	if err != nil {
 		return false
 	}

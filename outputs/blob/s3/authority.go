@@ -4,8 +4,14 @@ import (
 	"cmp"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"os"
+
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
+
+// maxAuthorities is how much of a file of certificates is read, in bytes; those of a system have some 200 KiB.
+const maxAuthorities = 16 << 20
 
 // authorities are those of the file that AWS_CA_BUNDLE or the profile's ca_bundle names, in place of the system's, as for AWS'
 // own tools; nil: the system's.
@@ -14,7 +20,12 @@ func authorities(profile func(key string) string) (*x509.CertPool, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(path)
+	f, err := userdir.ReadAny(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the authorities that AWS_CA_BUNDLE or ca_bundle names: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxAuthorities))
 	if err != nil {
 		return nil, fmt.Errorf("read the authorities that AWS_CA_BUNDLE or ca_bundle names: %w", err)
 	}

@@ -3,12 +3,14 @@ package signer
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs/statement"
 )
 
@@ -32,7 +34,10 @@ func (f File) Open(context.Context) (statement.Signer, error) {
 }
 
 func (f File) read() ([]byte, error) {
-	file, err := os.OpenFile(string(f), os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	file, err := userdir.ReadAny(string(f))
+	if errors.Is(err, unix.EISDIR) {
+		return nil, f.irregular()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w; make a key with \"scidex-oci key new\", or sign nothing", err)
 	}
@@ -41,6 +46,10 @@ func (f File) read() ([]byte, error) {
 		return nil, err
 	}
 	return readKey(file)
+}
+
+func (f File) irregular() error {
+	return fmt.Errorf("%q is no regular file; give an Ed25519 key in PEM", string(f))
 }
 
 // readKey reads the file of a key, which is small.
@@ -54,7 +63,7 @@ func readKey(file *os.File) ([]byte, error) {
 
 // PublicFile reads the file of a public key.
 func PublicFile(path string) (statement.PublicKey, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	file, err := userdir.ReadAny(path)
 	if err != nil {
 		return statement.PublicKey{}, fmt.Errorf("public key: %w", err)
 	}
@@ -78,7 +87,7 @@ func (f File) checkOwner(fd int) error {
 	}
 	switch {
 	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		return fmt.Errorf("%q is no regular file; give an Ed25519 key in PEM", string(f))
+		return f.irregular()
 	case int(st.Uid) != os.Geteuid() && st.Uid != 0:
 		return fmt.Errorf("%q belongs to user %d, who can read and change it; make a key of your own with \"scidex-oci key new\"", string(f), st.Uid)
 	case st.Mode&0o077 != 0:

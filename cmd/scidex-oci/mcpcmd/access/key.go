@@ -11,6 +11,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
 const (
@@ -30,9 +32,17 @@ func ReadKey(path string) (Key, error) {
 	if path == "" {
 		return newKey(), nil
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	dir, name, err := userdir.Parent(path)
+	if err != nil {
+		return "", fmt.Errorf("--key-file: %w", err)
+	}
+	defer dir.Close()
+	if uid, _, other := dir.Owner(); other {
+		return "", fmt.Errorf("--key-file %q: uid %d owns a directory of this path, and could exchange the key; name a file that only root can", path, uid)
+	}
+	f, err := dir.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return writeKey(path)
+		return writeKey(dir, name)
 	}
 	if err != nil {
 		return "", fmt.Errorf("--key-file: %w", err)
@@ -46,8 +56,8 @@ func ReadKey(path string) (Key, error) {
 }
 
 // writeKey makes a file with a new key.
-func writeKey(path string) (Key, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func writeKey(dir *userdir.Dir, name string) (Key, error) {
+	f, err := dir.Exclusive(name, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("--key-file: %w", err)
 	}
