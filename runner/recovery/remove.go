@@ -35,10 +35,7 @@ func Remove(ctx context.Context, host *phase.Host, key catalog.Key) (err error) 
 	if err := mayDelete(ctx, host.Catalog); err != nil {
 		return err
 	}
-	if err := rundir.RemoveKept(ctx, run); err != nil {
-		return err
-	}
-	return host.Catalog.Delete(ctx, run.Key)
+	return rundir.RemoveRun(ctx, host, run)
 }
 
 // Pinned is the refusal to remove a pinned run.

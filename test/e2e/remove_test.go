@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -31,6 +33,40 @@ func TestRemoveIsHindered(t *testing.T) {
 	h.mustRun("rm", id)
 	if _, err := os.Lstat(kept); !os.IsNotExist(err) {
 		t.Errorf("%s: %v, want it gone", kept, err)
+	}
+}
+
+// TestRemoveOnAnotherDevice: rm removes no directory that it cannot tell from another one, and says that it is there.
+func TestRemoveOnAnotherDevice(t *testing.T) {
+	if !theHost.root {
+		t.Log("not covered here: only root can mount a file system; the tests as root do")
+		return
+	}
+	h := newHarness(t)
+	base := h.path("base")
+	mount := func() error { return unix.Mount("tmpfs", base, "tmpfs", 0, "") }
+	if err := errors.Join(os.Mkdir(base, 0o755), mount()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(base, unix.MNT_DETACH) })
+	h.setenv("SCIDEX_OCI_TMP", base)
+	id, other := h.newID(), h.newID()
+	for _, one := range []string{id, other} {
+		h.start("--id", one, "--keep", "always", "--", "true").expect(t, "complete", "exit", 0)
+	}
+	kept := filepath.Join(base, "scidex-analysis-"+id)
+	if err := errors.Join(mount(), os.MkdirAll(kept, 0o700)); err != nil { // above the first one
+		t.Fatal(err)
+	}
+	out := h.mustRun("rm", id)
+	if err := unix.Unmount(base, 0); err != nil {
+		t.Fatal(err)
+	}
+	if !exists(kept) || !strings.Contains(out.stderr, kept) || !strings.Contains(out.stderr, "on another device") {
+		t.Errorf("left: %v; said: %s", exists(kept), out.stderr)
+	}
+	if out := h.mustRun("rm", other); out.stderr != "" {
+		t.Errorf("rm of a run whose directory is where it was: %s", out.stderr)
 	}
 }
 

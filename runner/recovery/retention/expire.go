@@ -83,7 +83,7 @@ func giveUp(ctx context.Context, p *pass.Pass, policy Policy, run catalog.Run) (
 	}
 	expired := pass.ExpiredRun{Key: run.Key, Outputs: run.OutputsTotal}
 	if expired.Bytes, err = outputBytes(ctx, p.Catalog, run); err == nil && !p.Dry {
-		err = drop(ctx, p.Catalog, policy, run)
+		err = drop(ctx, p, policy, run)
 	}
 	if errors.Is(err, catalog.ErrPinned) || errors.Is(err, catalog.ErrNotFound) {
 		return false, nil // in this moment
@@ -106,12 +106,9 @@ func outputBytes(ctx context.Context, c catalog.Catalog, run catalog.Run) (bytes
 	return bytes, err
 }
 
-func drop(ctx context.Context, c catalog.Catalog, policy Policy, run catalog.Run) error {
+func drop(ctx context.Context, p *pass.Pass, policy Policy, run catalog.Run) error {
 	if policy.OutputsOnly {
-		return c.DropOutputs(ctx, run.Key, time.Now())
+		return p.Catalog.DropOutputs(ctx, run.Key, time.Now())
 	}
-	if err := rundir.RemoveKept(ctx, run); err != nil {
-		return err
-	}
-	return c.Delete(ctx, run.Key)
+	return rundir.RemoveRun(ctx, p.Host, run)
 }
