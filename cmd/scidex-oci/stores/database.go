@@ -73,7 +73,7 @@ func (d database) private() []string {
 	if d.file == "" {
 		return nil
 	}
-	return []string{d.file, d.file + "-wal", d.file + "-shm"}
+	return []string{d.file, d.file + "-wal", d.file + "-shm", d.file + "-journal"}
 }
 
 // listens is a URL with only the hosts of a PostgreSQL database, for what must not be bound because of its sockets.

@@ -22,7 +22,8 @@ var errReplaced = errors.New("has been removed, emptied or replaced since this c
 
 // named is the file that all connections of a Catalog are to: the one that had the name at the first of them.
 type named struct {
-	path string // absolute
+	path    string // absolute
+	journal string // its mode, by the file system
 
 	mu   sync.Mutex
 	file fs.FileInfo // nil before the first connection

@@ -32,7 +32,7 @@ func explain(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	if e.Code == sqlite3.ErrIoErr && e.SystemErrno == unix.ENOSPC { // on its -shm file it says no more
+	if e.SystemErrno == unix.ENOSPC && (e.Code == sqlite3.ErrIoErr || e.Code == sqlite3.ErrCantOpen) { // on the files beside its own it says no more
 		e.Code = sqlite3.ErrFull
 	}
 	switch e.Code {

@@ -19,6 +19,7 @@ import (
 const (
 	lockDeferred  = "deferred"
 	lockImmediate = "immediate"
+	lockExclusive = "exclusive"
 )
 
 // dsn returns the data source name of an absolute path. A file URI may hold any byte; SQLite undoes
@@ -28,8 +29,11 @@ func dsn(absolute, lock string) string {
 		"mode":          {"rw"}, // prepareFile made it, with its mode
 		"_busy_timeout": {strconv.FormatInt(timeout.Milliseconds(), 10)},
 		"_foreign_keys": {"on"},
-		"_synchronous":  {"FULL"},
+		"_synchronous":  {"EXTRA"}, // FULL, and a rollback journal is gone for good when a commit returns
 		"_txlock":       {lock},
+	}
+	if lock == lockExclusive {
+		query.Set("_locking_mode", "EXCLUSIVE")
 	}
 	return (&url.URL{Scheme: "file", Path: absolute, RawQuery: query.Encode()}).String()
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 
 	"github.com/pressly/goose/v3"
 
@@ -26,10 +25,7 @@ type migration struct {
 
 // migrate brings the database to the latest version under a lock. A process that waited for the lock finds the work done.
 func migrate(ctx context.Context, m migration) error {
-	unlock, err := lock(ctx, m.path, timeout)
-	if errors.Is(err, errHeld) {
-		return fmt.Errorf("another process has been writing to it or migrating it for %s (%w); try again when it is done", timeout, err)
-	}
+	unlock, err := m.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -38,7 +34,7 @@ func migrate(ctx context.Context, m migration) error {
 	if err != nil {
 		return err
 	}
-	if current, err := found.current(m.latest); err != nil || current {
+	if current, err := found.current(m.latest, m.journal); err != nil || current {
 		return err
 	}
 	if found.version == 0 {
@@ -51,8 +47,8 @@ func migrate(ctx context.Context, m migration) error {
 			return fmt.Errorf("back up version %d before migrating it: %w", found.version, err)
 		}
 	}
-	if err := m.useLog(ctx); err != nil {
-		return fmt.Errorf("turn on write-ahead logging: %w", err)
+	if err := m.setJournal(ctx, m.db); err != nil {
+		return fmt.Errorf("set the journal mode: %w", err)
 	}
 	if err := m.up(ctx); err != nil {
 		return fmt.Errorf("migrate from version %d to %d: %w", found.version, m.latest, err)
@@ -60,18 +56,13 @@ func migrate(ctx context.Context, m migration) error {
 	return nil
 }
 
-// useLog sets the journal mode, which stays with the file. It needs exclusive access for a moment and does not wait for it.
-func (m migration) useLog(ctx context.Context) error {
-	return retryBusy(ctx, time.Now().Add(timeout), func() error {
-		var mode string
-		if err := m.db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {
-			return err
-		}
-		if mode != "wal" {
-			return fmt.Errorf("the journal mode stays %q: the file system has no shared memory; choose a local one", mode)
-		}
-		return nil
-	})
+// lock takes the lock of the file, for what changes all of it.
+func (n *named) lock(ctx context.Context) (unlock func(), err error) {
+	unlock, err = lock(ctx, n.path, timeout)
+	if errors.Is(err, errHeld) {
+		return nil, fmt.Errorf("another process has been writing to it or migrating it for %s (%w); try again when it is done", timeout, err)
+	}
+	return unlock, err
 }
 
 // up applies the migrations, each in a transaction that locks at once.

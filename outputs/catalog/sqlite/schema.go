@@ -29,7 +29,7 @@ func upToDate(ctx context.Context, m migration) (err error) {
 	if err != nil {
 		return err
 	}
-	current, err := found.current(m.latest)
+	current, err := found.current(m.latest, m.journal)
 	if err != nil || current {
 		return err
 	}
@@ -66,13 +66,13 @@ func inspectIn(ctx context.Context, tx *sql.Tx) (inspection, error) {
 }
 
 // current reports whether nothing is to be done, and refuses what must not be changed.
-func (i inspection) current(latest int64) (bool, error) {
+func (i inspection) current(latest int64, journal string) (bool, error) {
 	switch {
 	case i.application != applicationID && (i.application != 0 || i.tables > 0 || i.version > 0):
 		return false, errors.New("this is the SQLite database of another program; name another file")
 	case i.version > latest:
 		return false, fmt.Errorf("its schema has version %d and this program knows versions up to %d; use the newer scidex-oci that wrote it", i.version, latest)
 	default:
-		return i.version == latest && i.journal == "wal", nil
+		return i.version == latest && i.journal == journal, nil
 	}
 }

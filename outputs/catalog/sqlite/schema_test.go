@@ -176,7 +176,7 @@ func TestConnectionSettings(t *testing.T) {
 	c := opened(t, filepath.Join(t.TempDir(), "catalog.db"))
 	must(t, c.Create(t.Context(), sample("a"))) // puts back the busy timeout
 	for pragma, want := range map[string]string{
-		"synchronous": "2", "foreign_keys": "1", "busy_timeout": "60000", "journal_mode": "wal",
+		"synchronous": "3", "foreign_keys": "1", "busy_timeout": "60000", "journal_mode": "wal",
 	} {
 		var got string
 		must(t, c.db.QueryRowContext(t.Context(), `PRAGMA `+pragma).Scan(&got))

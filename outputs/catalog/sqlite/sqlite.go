@@ -1,5 +1,5 @@
-// Package sqlite keeps the catalog in one SQLite file that many processes share: write-ahead logging, every commit synced,
-// and a write lock that is taken before a write reads anything.
+// Package sqlite keeps the catalog in one SQLite file that many processes share: a write-ahead log, or a rollback journal if the
+// file system's blocks are small, every commit synced, and a write lock that is taken before a write reads anything.
 //
 // SQLite's locks need shared memory between the processes: the file must be on a local file system.
 package sqlite
@@ -63,10 +63,12 @@ func open(ctx context.Context, path string, schema fs.FS, allowNew func(context.
 	if err != nil {
 		return nil, fmt.Errorf("open catalog %q: %w", path, err)
 	}
-	if err := roomToOpen(absolute); err != nil {
-		return nil, fmt.Errorf("open catalog %q: %w", path, explainAt(absolute, err))
+	file := &named{path: absolute, journal: journalOn(absolute)}
+	if file.journal == rollingBack {
+		if err := file.leaveLog(ctx); err != nil {
+			return nil, fmt.Errorf("open catalog %q: leave its write-ahead log: %w", path, explainAt(absolute, err))
+		}
 	}
-	file := &named{path: absolute}
 	db := file.open(lockDeferred)
 	if err := upToDate(ctx, migration{db: db, named: file, schema: schema, allowNew: allowNew}); err != nil {
 		_ = db.Close() // the first error counts

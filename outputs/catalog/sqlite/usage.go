@@ -28,7 +28,8 @@ const packedUsage = `iif(typeof(json_extract(report, '$.usage.wall_ms')) = 'inte
 // Usage streams what ended runs requested and used. database/sql takes some microseconds for a row, so a row has all runs of
 // an hour.
 func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string, yield func(catalog.Usage) bool) error {
-	if err := c.usage(ctx, filter, label, yield); err != nil {
+	err := reading(ctx, c.named.journal, yield, func(yield func(catalog.Usage) bool) error { return c.usage(ctx, filter, label, yield) })
+	if err != nil {
 		return fmt.Errorf("usage of runs: %w", explain(err))
 	}
 	return nil

@@ -27,9 +27,6 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 	}
 	defer func() { _ = conn.Close() }() // back to the pool
 	defer c.turn(ctx)()
-	if err := roomToWrite(c.path); err != nil {
-		return err
-	}
 	if err := c.logStands(ctx, conn); err != nil {
 		return err
 	}
