@@ -229,12 +229,6 @@ type Catalog interface {
 	// pinned one ErrPinned. Attempt 0 is ErrNotFound.
 	Delete(ctx context.Context, key Key) error
 
-	// AddSelftest stores the report of a selftest; every call adds one. An invalid report (Selftest.Validate) is refused.
-	AddSelftest(ctx context.Context, report Selftest) error
-	// Selftests returns up to limit reports, newest first, and within one millisecond the last added first; limit 0 means
-	// all.
-	Selftests(ctx context.Context, limit int) ([]Selftest, error)
-
 	// CatalogID is the identity shared by the catalog and its blob store.
 	CatalogID(ctx context.Context) (string, error)
 	// Close releases the handle; a second call does nothing and returns nil.

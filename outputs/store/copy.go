@@ -20,7 +20,7 @@ type Copied struct {
 	Outputs   int64         `json:"outputs"` // entries of all of them, read back and compared
 	Blobs     int64         `json:"blobs"`   // copied now
 	BlobBytes int64         `json:"blob_bytes"`
-	Selftests int64         `json:"selftests"`
+	Selftests int64         `json:"selftests"`  // of CopySelftests
 	NotEnded  []catalog.Key `json:"-"`          // omitted
 	TookOver  bool          `json:"took_over"`  // the blob store now belongs to the new catalog
 	CatalogID string        `json:"catalog_id"` // of the new catalog
@@ -43,9 +43,6 @@ func Copy(ctx context.Context, from, to Store) (Copied, error) {
 		if err := c.run(ctx, run); err != nil {
 			return c.done, fmt.Errorf("copy run %s: %w", catalog.Name{ID: run.ID, Attempt: run.Attempt}, err)
 		}
-	}
-	if err := c.selftests(ctx); err != nil {
-		return c.done, fmt.Errorf("copy the selftests' reports: %w", err)
 	}
 	if c.shared {
 		return c.done, c.handOver(ctx)
@@ -233,15 +230,15 @@ func copyBlob(ctx context.Context, from *blob.Store, to *blob.Ingest, sha256 str
 	return n, to.Publish(name, sha256)
 }
 
-// selftests copies the missing reports, oldest first.
-func (c *copier) selftests(ctx context.Context) error {
-	reports, err := c.from.Catalog.Selftests(ctx, 0)
+// CopySelftests copies the reports that to does not have, oldest first, and returns how many.
+func CopySelftests(ctx context.Context, from, to catalog.Selftests) (copied int64, err error) {
+	reports, err := from.Selftests(ctx, 0)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	there, err := c.to.Catalog.Selftests(ctx, 0)
+	there, err := to.Selftests(ctx, 0)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	have := map[string]int{}
 	for _, report := range there {
@@ -252,12 +249,12 @@ func (c *copier) selftests(ctx context.Context) error {
 			have[name]--
 			continue
 		}
-		if err := c.to.Catalog.AddSelftest(ctx, report); err != nil {
-			return err
+		if err := to.AddSelftest(ctx, report); err != nil {
+			return copied, err
 		}
-		c.done.Selftests++
+		copied++
 	}
-	return nil
+	return copied, nil
 }
 
 // handOver gives the store to the new catalog while no process is between publication and commit, unless the old one was

@@ -29,7 +29,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func openCatalog(t *testing.T) catalog.Catalog {
+func openCatalog(t *testing.T) catalog.Database {
 	t.Helper()
 	c, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"))
 	must(t, err)
@@ -196,12 +196,11 @@ func TestCopyToAnotherStore(t *testing.T) {
 	from, to := fresh(t), Store{Catalog: openCatalog(t), Blobs: openBlobs(t)}
 	a, b := finish(t, from, "a", 1, "one", "two"), finish(t, from, "a", 2, "two", "three")
 	open := begin(t, from, "open", 3)
-	must(t, from.Catalog.AddSelftest(t.Context(), catalog.Selftest{At: a.CreatedAt, Host: "here", Report: []byte(`{}`)}))
-	for round, want := range []Copied{{Runs: 2, Outputs: 6, Blobs: 4, Selftests: 1}, {Already: 2, Outputs: 6}} {
+	for round, want := range []Copied{{Runs: 2, Outputs: 6, Blobs: 4}, {Already: 2, Outputs: 6}} {
 		got, err := Copy(t.Context(), from, to)
 		must(t, err)
 		if got.Runs != want.Runs || got.Already != want.Already || got.Outputs != want.Outputs || got.Blobs != want.Blobs ||
-			got.Selftests != want.Selftests || got.TookOver || len(got.NotEnded) != 1 || got.NotEnded[0] != open.Key {
+			got.TookOver || len(got.NotEnded) != 1 || got.NotEnded[0] != open.Key {
 			t.Errorf("round %d: %+v", round, got)
 		}
 	}
@@ -212,6 +211,24 @@ func TestCopyToAnotherStore(t *testing.T) {
 	}
 	if _, err := from.Check(t.Context(), Options{Host: "here"}); err != nil { // stays in use
 		t.Error(err)
+	}
+}
+
+// TestCopySelftests: of equal reports as many are copied as are missing.
+func TestCopySelftests(t *testing.T) {
+	from, to := openCatalog(t), openCatalog(t)
+	report := catalog.Selftest{At: time.Unix(1000, 0).UTC(), Host: "here", Report: []byte(`{}`)}
+	must(t, to.AddSelftest(t.Context(), report))
+	for range 3 {
+		must(t, from.AddSelftest(t.Context(), report))
+	}
+	for _, want := range []int64{2, 0} {
+		if got, err := CopySelftests(t.Context(), from, to); err != nil || got != want {
+			t.Errorf("%d copied (%v), want %d", got, err, want)
+		}
+	}
+	if there, err := to.Selftests(t.Context(), 0); err != nil || len(there) != 3 {
+		t.Errorf("%d reports are there (%v)", len(there), err)
 	}
 }
 

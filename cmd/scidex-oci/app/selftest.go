@@ -188,7 +188,7 @@ func (o selftestRequest) perform(ctx context.Context, p *command.Program) error 
 func (o selftestRequest) keep(ctx context.Context, tested report.Report) error {
 	text, err := json.Marshal(tested)
 	if err == nil {
-		err = o.stores.Catalog.AddSelftest(ctx, catalog.Selftest{
+		err = o.stores.Selftests.AddSelftest(ctx, catalog.Selftest{
 			At: tested.Time, Host: tested.Host, ToolVersion: tested.ToolVersion, Passed: tested.Passed, Report: text,
 		})
 	}

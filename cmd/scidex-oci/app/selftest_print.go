@@ -17,7 +17,7 @@ import (
 
 // showLast prints the newest report of the catalog.
 func (o selftestRequest) showLast(ctx context.Context, p *command.Program) error {
-	kept, err := o.stores.Catalog.Selftests(ctx, 1)
+	kept, err := o.stores.Selftests.Selftests(ctx, 1)
 	if err != nil {
 		return err
 	}

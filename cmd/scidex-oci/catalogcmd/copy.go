@@ -75,6 +75,9 @@ func runCopy(ctx context.Context, p *command.Program, o copyOptions) error {
 		return err
 	}
 	copied, err := store.Copy(ctx, source.Store, target.Store)
+	if err == nil {
+		copied.Selftests, err = store.CopySelftests(ctx, source.Selftests, target.Selftests)
+	}
 	for _, key := range copied.NotEnded {
 		fmt.Fprintf(p.Stderr, "left out   %s, which has not ended\n", screen.Escape(key.String()))
 	}

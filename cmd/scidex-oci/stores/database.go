@@ -45,12 +45,12 @@ func databaseAt(t options.Text) (database, error) {
 }
 
 // open opens the catalog and makes what is missing of it.
-func (d database) open(ctx context.Context) (catalog.Catalog, error) {
+func (d database) open(ctx context.Context) (catalog.Database, error) {
 	return d.openIf(ctx, func(context.Context) error { return nil })
 }
 
 // openIf is open, but asks allowNew before it makes a file.
-func (d database) openIf(ctx context.Context, allowNew func(context.Context) error) (catalog.Catalog, error) {
+func (d database) openIf(ctx context.Context, allowNew func(context.Context) error) (catalog.Database, error) {
 	if d.url != "" {
 		remote, err := drivers.Get()
 		if err != nil {

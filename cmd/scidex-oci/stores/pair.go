@@ -4,18 +4,20 @@ import (
 	"context"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
 // OpenedStore is a catalog with its blob store and its location.
 type OpenedStore struct {
 	store.Store
-	Place blobLocation
+	Selftests catalog.Selftests
+	Place     blobLocation
 }
 
 // OpenPair opens a catalog and a blob store. The default blob store is that of otherwise.
-func OpenPair(ctx context.Context, catalog, blobs options.Text, otherwise Settings) (OpenedStore, error) {
-	db, err := databaseAt(catalog)
+func OpenPair(ctx context.Context, database, blobs options.Text, otherwise Settings) (OpenedStore, error) {
+	db, err := databaseAt(database)
 	if err != nil {
 		return OpenedStore{}, err
 	}
@@ -33,5 +35,5 @@ func OpenPair(ctx context.Context, catalog, blobs options.Text, otherwise Settin
 	if err != nil {
 		return OpenedStore{}, err
 	}
-	return OpenedStore{Store: store.Store{Catalog: c, Blobs: s}, Place: place}, nil
+	return OpenedStore{Store: store.Store{Catalog: c, Blobs: s}, Selftests: c, Place: place}, nil
 }

@@ -19,9 +19,10 @@ import (
 
 // Stores are an opened catalog and blob store, and the phase.Host that uses them. Close them.
 type Stores struct {
-	Catalog catalog.Catalog
-	Blobs   *blob.Store
-	Host    *phase.Host
+	Catalog   catalog.Catalog
+	Selftests catalog.Selftests
+	Blobs     *blob.Store
+	Host      *phase.Host
 }
 
 // Open opens what s names, and makes what is missing. The log receives messages. Errors are of type request.CatalogError, or
@@ -50,7 +51,7 @@ func open(ctx context.Context, s Settings, given Policy, version string, log io.
 		return nil, err
 	}
 	given.egress.Own = func() []string { return slices.Concat(s.db.hosts(), s.Blobs.hosts()) }
-	return &Stores{Catalog: cat, Blobs: blobs, Host: &phase.Host{
+	return &Stores{Catalog: cat, Selftests: cat, Blobs: blobs, Host: &phase.Host{
 		Catalog: cat, Blobs: blobs, Root: s.Root, Tmp: s.Tmp, MinFree: given.Floor, MaxUnharvested: given.Unharvested, Version: version,
 		Private:  append(s.db.private(), s.Blobs.dir),
 		Database: s.db.listens(), AllowBinds: given.allowed, Egress: given.egress,

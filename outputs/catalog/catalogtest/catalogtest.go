@@ -17,7 +17,7 @@ type Driver struct {
 	// Fresh returns the address of a new database.
 	Fresh func(t *testing.T) string
 	// Open opens one more handle on the database at an address, in any process.
-	Open func(ctx context.Context, address string) (catalog.Catalog, error)
+	Open func(ctx context.Context, address string) (catalog.Database, error)
 }
 
 // Run runs the suite.

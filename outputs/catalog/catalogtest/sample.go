@@ -81,7 +81,7 @@ func from(entries ...outputs.Entry) func() (outputs.Entry, error) {
 }
 
 // opened opens a handle that is closed when the test ends.
-func opened(t *testing.T, d Driver, address string) catalog.Catalog {
+func opened(t *testing.T, d Driver, address string) catalog.Database {
 	t.Helper()
 	c, err := d.Open(t.Context(), address)
 	if err != nil {
@@ -96,7 +96,7 @@ func opened(t *testing.T, d Driver, address string) catalog.Catalog {
 }
 
 // fresh opens a handle on a new database.
-func fresh(t *testing.T, d Driver) catalog.Catalog {
+func fresh(t *testing.T, d Driver) catalog.Database {
 	t.Helper()
 	return opened(t, d, d.Fresh(t))
 }

@@ -63,7 +63,7 @@ func testSelftestRefuses(t *testing.T, d Driver) {
 }
 
 // wantSelftests compares reports; JSON by content.
-func wantSelftests(t *testing.T, c catalog.Catalog, limit int, want ...catalog.Selftest) {
+func wantSelftests(t *testing.T, c catalog.Selftests, limit int, want ...catalog.Selftest) {
 	t.Helper()
 	got, err := c.Selftests(t.Context(), limit)
 	must(t, err)

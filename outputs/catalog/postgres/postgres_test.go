@@ -37,7 +37,7 @@ func asRunner() catalogtest.Driver {
 }
 
 // openAny opens an address of either driver, in whatever process.
-func openAny(ctx context.Context, address string) (catalog.Catalog, error) {
+func openAny(ctx context.Context, address string) (catalog.Database, error) {
 	c, err := Open(ctx, address)
 	if err != nil {
 		return nil, err // not a nil *Catalog in an interface

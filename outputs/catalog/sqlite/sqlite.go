@@ -36,7 +36,7 @@ type Catalog struct {
 	timeout time.Duration
 }
 
-var _ catalog.Catalog = (*Catalog)(nil)
+var _ catalog.Database = (*Catalog)(nil)
 
 // Open opens the catalog at path and makes a missing one, mode 0600; the directory must exist. An older schema is migrated
 // after a backup beside it (path + ".bak-v<version>"), a newer one is refused. Several processes may open a path that does

@@ -12,7 +12,7 @@ import (
 func suite() catalogtest.Driver {
 	return catalogtest.Driver{
 		Fresh: func(t *testing.T) string { return filepath.Join(t.TempDir(), "catalog.db") },
-		Open: func(ctx context.Context, path string) (catalog.Catalog, error) {
+		Open: func(ctx context.Context, path string) (catalog.Database, error) {
 			c, err := Open(ctx, path)
 			if err != nil {
 				return nil, err // not a nil *Catalog in an interface

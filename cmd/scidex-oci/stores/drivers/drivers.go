@@ -17,7 +17,7 @@ type Drivers interface {
 	ParseBucket(url string) (Bucket, error)
 	CheckDatabase(url string) error
 	DatabaseHosts(url string) []string
-	OpenCatalog(ctx context.Context, url string) (catalog.Catalog, error)
+	OpenCatalog(ctx context.Context, url string) (catalog.Database, error)
 	MigrateCatalog(ctx context.Context, url string) (before, after int64, err error)
 	// OpenQueue opens the queue in the database of a catalog, and returns ErrNoQueue for one in SQLite.
 	OpenQueue(ctx context.Context, c catalog.Catalog, log *slog.Logger) (queue.Queue, error)

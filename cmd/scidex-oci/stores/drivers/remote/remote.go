@@ -53,7 +53,7 @@ func (remote) CheckDatabase(url string) error { return postgres.Check(url) }
 
 func (remote) DatabaseHosts(url string) []string { return postgres.Hosts(url) }
 
-func (remote) OpenCatalog(ctx context.Context, url string) (catalog.Catalog, error) {
+func (remote) OpenCatalog(ctx context.Context, url string) (catalog.Database, error) {
 	c, err := postgres.Open(ctx, url)
 	if err != nil {
 		return nil, err // as above
