@@ -1,8 +1,6 @@
 package relational
 
 import (
-	"encoding/json"
-
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
@@ -74,12 +72,4 @@ func numberOrNull(n int64) any {
 		return nil
 	}
 	return n
-}
-
-// Document returns a stored JSON document, nil for an empty text.
-func Document(text string) json.RawMessage {
-	if text == "" {
-		return nil
-	}
-	return json.RawMessage(text)
 }

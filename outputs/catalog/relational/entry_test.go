@@ -59,12 +59,3 @@ func TestTotals(t *testing.T) {
 		t.Errorf("totals = %+v, want %+v", got, want)
 	}
 }
-
-func TestDocument(t *testing.T) {
-	if got := Document(""); got != nil {
-		t.Errorf("Document of nothing = %q, want nil", got)
-	}
-	if got := string(Document("{}")); got != "{}" {
-		t.Errorf("Document = %q, want {}", got)
-	}
-}

@@ -126,7 +126,7 @@ func (d document) Scan(from any) error {
 	case nil:
 		*d.into = nil
 	case string:
-		*d.into = Document(v)
+		*d.into = json.RawMessage(v)
 	default:
 		return errors.New("document in the catalog: this is no text")
 	}
