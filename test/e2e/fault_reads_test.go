@@ -60,13 +60,11 @@ func listTree(dir string, times bool) string {
 		if times {
 			fmt.Fprintf(&all, " %d", info.ModTime().UnixNano())
 		}
-		switch info.Mode().Type() {
-		case 0:
+		if info.Mode().IsRegular() {
 			text, err := os.ReadFile(path)
 			fmt.Fprintf(&all, " %x %v", sha256.Sum256(text), err)
-		case fs.ModeSymlink:
-			target, err := os.Readlink(path)
-			fmt.Fprintf(&all, " -> %s %v", target, err)
+		} else if target, err := os.Readlink(path); err == nil {
+			fmt.Fprintf(&all, " -> %s", target)
 		}
 		all.WriteByte('\n')
 		return nil
