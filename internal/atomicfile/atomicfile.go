@@ -15,11 +15,11 @@ import (
 type Durability int
 
 const (
-	// Volatile: nothing may; the reader detects damage.
+	// Volatile is for caches: nothing may survive, and the reader detects damage.
 	Volatile Durability = iota
-	// Content: what has the name is whole; the name may be lost before SyncDir. It is for many files of one directory.
+	// Content is for many files of one directory: what has the name is whole, and the name may be lost before SyncDir.
 	Content
-	// Durable: all.
+	// Durable is content and name.
 	Durable
 )
 
