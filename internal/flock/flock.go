@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 )
 
 // The kinds of locks. Any number of open files have a shared one, or one has an exclusive one.
@@ -29,15 +31,12 @@ func Lock(f *os.File, kind int) error { return flock(f, kind) }
 
 // Wait is Lock that ends with ctx, with its cause. It polls, since flock(2) cannot be canceled.
 func Wait(ctx context.Context, f *os.File, kind int) error {
-	const shortest, longest = time.Millisecond, 16 * time.Millisecond
-	for pause := shortest; ; pause = min(2*pause, longest) {
+	for pause := (backoff.Backoff{First: time.Millisecond, Longest: 16 * time.Millisecond}); ; {
 		if err := Try(f, kind); !errors.Is(err, ErrHeld) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !pause.Wait(ctx) {
 			return context.Cause(ctx)
-		case <-time.After(pause):
 		}
 	}
 }

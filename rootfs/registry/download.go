@@ -11,6 +11,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
@@ -31,7 +32,7 @@ type download struct {
 }
 
 func (d *download) run(ctx context.Context) error {
-	pause := d.Backoff
+	pause := backoff.Backoff{First: d.Backoff}
 	for failures, from := 0, d.to.Offset(); ; failures++ {
 		err := d.attempt(ctx)
 		if err == nil {
@@ -41,17 +42,17 @@ func (d *download) run(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if d.to.Offset()-from >= progressed {
-			failures, from, pause = 0, d.to.Offset(), d.Backoff
+			failures, from = 0, d.to.Offset()
+			pause.Reset()
 		}
 		var broken *brokenError
 		if !errors.As(err, &broken) || failures >= maxFailures || d.from.mirror && errors.Is(err, errStalled) {
 			return err // what is there is kept for the next place
 		}
 		d.Log.Warn("a download broke off and goes on", "blob", d.desc.Digest, "at", d.to.Offset(), "of", d.desc.Size, "error", err)
-		if err := sleep(ctx, pause); err != nil {
-			return err
+		if !pause.Wait(ctx) {
+			return context.Cause(ctx)
 		}
-		pause *= 2
 	}
 }
 
@@ -143,15 +144,4 @@ func refused(err error) error {
 		return &brokenError{err}
 	}
 	return err
-}
-
-func sleep(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 )
 
 // errNotTaken ends an upload to a registry that keeps the connection open and takes no bytes.
@@ -19,17 +21,16 @@ func (p *puller) upload(ctx context.Context, file File) error {
 	if err != nil || there {
 		return err
 	}
-	pause := p.Backoff
+	pause := backoff.Backoff{First: p.Backoff}
 	for try := 1; ; try++ {
 		err := p.send(ctx, desc, file)
 		if err == nil || !retryable(err) || try == maxTries {
 			return err
 		}
 		p.Log.Warn("an upload is tried again", "digest", desc.Digest, "error", printable{err})
-		if err := sleep(ctx, pause); err != nil {
-			return err
+		if !pause.Wait(ctx) {
+			return context.Cause(ctx)
 		}
-		pause *= 2
 	}
 }
 

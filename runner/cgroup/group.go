@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/shortage"
@@ -96,7 +97,7 @@ func (g *Group) Evidence() (Evidence, error) {
 // Empty kills all processes left in the group and waits for them to end, at most for the given time.
 func (g *Group) Empty(wait time.Duration) error {
 	deadline := time.Now().Add(wait)
-	for pause := time.Millisecond; ; pause *= 2 {
+	for pause := (backoff.Backoff{First: time.Millisecond, Longest: 50 * time.Millisecond}); ; time.Sleep(pause.Next()) {
 		left, err := processes(g.dirs)
 		if err != nil || left == 0 {
 			return err
@@ -107,7 +108,6 @@ func (g *Group) Empty(wait time.Duration) error {
 		if err := g.files.kill(); err != nil {
 			return err
 		}
-		time.Sleep(min(pause, 50*time.Millisecond))
 	}
 }
 

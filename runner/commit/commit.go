@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
@@ -74,7 +75,7 @@ func until(deadline time.Time) (allowed func() bool) {
 // retry calls commit until it succeeds, fails for good, or no retry is allowed or ctx ends.
 func retry(ctx context.Context, allowed func() bool, commit func() error) error {
 	var last error
-	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+	for pause := (backoff.Backoff{First: 10 * time.Millisecond, Longest: time.Second}); ; {
 		err := commit()
 		switch {
 		case err == nil, errors.Is(err, phase.ErrSuperseded):
@@ -85,9 +86,7 @@ func retry(ctx context.Context, allowed func() bool, commit func() error) error 
 			return err
 		}
 		last = err
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if !pause.Wait(ctx) {
 			return givenUp(ctx, last)
 		}
 	}

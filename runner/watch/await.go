@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
@@ -12,7 +13,7 @@ import (
 // Await waits until a run has ended and its launcher has released it, and returns it as it is then. ErrDead means that it
 // will never end, as its launcher was killed. For a run of another host or root it polls the catalog, at most once a second.
 func Await(ctx context.Context, host *phase.Host, key catalog.Key) (catalog.Run, error) {
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, watchRow) {
+	for pause := (backoff.Backoff{First: 50 * time.Millisecond, Longest: watchRow}); ; pause.Wait(ctx) {
 		run, err := host.Catalog.Get(ctx, key)
 		if err != nil {
 			return run, err
@@ -35,10 +36,6 @@ func Await(ctx context.Context, host *phase.Host, key catalog.Key) (catalog.Run,
 			return run, nil // and nothing is known of its launcher
 		case !errors.As(err, &elsewhere):
 			return run, err
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
 		}
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 )
 
@@ -23,16 +23,11 @@ func once(r io.Reader, size int64) io.Reader {
 
 // again makes a request with a new body for each try, up to tries times, while it fails with a transient error.
 func again(ctx context.Context, request func() error) error {
-	const shortest, longest = 200 * time.Millisecond, time.Second
-	for n, wait := 1, shortest; ; n, wait = n+1, min(2*wait, longest) {
+	pause := backoff.Backoff{First: 200 * time.Millisecond, Longest: time.Second}
+	for n := 1; ; n++ {
 		err := request()
-		if n == tries || !errors.Is(err, blob.ErrPasses) {
+		if n == tries || !errors.Is(err, blob.ErrPasses) || !pause.Wait(ctx) {
 			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(wait/2 + rand.N(wait/2)):
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 )
 
 // begin has settings that end with the transaction. No wait for a row is unbounded. A server whose client vanished releases
@@ -122,7 +124,7 @@ func rollback(ctx context.Context, tx pgx.Tx) {
 // retry calls do while the server is gone, for timeout at most.
 func retry(ctx context.Context, timeout time.Duration, do func() error) error {
 	deadline := time.Now().Add(timeout)
-	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+	for pause := (backoff.Backoff{First: 10 * time.Millisecond, Longest: time.Second}); ; {
 		err := do()
 		if err == nil || !gone(err) || ctx.Err() != nil {
 			return err
@@ -130,11 +132,7 @@ func retry(ctx context.Context, timeout time.Duration, do func() error) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("after %s of trying: %w", timeout, err)
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !pause.Wait(ctx) {
 			return ctx.Err()
 		}
 	}

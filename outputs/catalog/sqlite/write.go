@@ -5,8 +5,9 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 )
 
 // write runs do in one transaction that has the write lock from its start, so that what it reads cannot change before it
@@ -97,28 +98,15 @@ func discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // makes the pool close it
 }
 
-// retryBusy calls do until its error is not a held lock, at least once and until the deadline at most. The pauses are
-// random, so that many waiting processes do not wake together.
+// retryBusy calls do until its error is not a held lock, at least once and until the deadline at most.
 func retryBusy(ctx context.Context, deadline time.Time, do func() error) error {
-	const longest = 20 * time.Millisecond
-	for bound := time.Millisecond; ; bound = min(2*bound, longest) {
+	for pause := (backoff.Backoff{First: time.Millisecond, Longest: 20 * time.Millisecond}); ; {
 		err := do()
 		if err == nil || !busy(err) || time.Now().After(deadline) {
 			return err
 		}
-		if err := pause(ctx, time.Duration(rand.Int64N(int64(bound)))); err != nil {
-			return err
+		if !pause.Wait(ctx) {
+			return ctx.Err()
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
@@ -45,17 +46,15 @@ func (a *Away) Do(ctx context.Context, stop <-chan request.StopSignal, begin fun
 
 // wait returns when the catalog answers, or ctx ends.
 func (a *Away) wait(ctx context.Context) {
-	for pause := awayPause / 50; ; pause = min(2*pause, awayPause) {
+	for pause := (backoff.Backoff{First: awayPause / 50, Longest: awayPause}); ; {
 		_, err := a.Catalog.CatalogID(ctx)
 		if !errors.Is(err, catalog.ErrUnreachable) {
 			a.note(nil)
 			return
 		}
 		a.note(err)
-		select {
-		case <-ctx.Done():
+		if !pause.Wait(ctx) {
 			return
-		case <-time.After(pause):
 		}
 	}
 }

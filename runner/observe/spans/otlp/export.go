@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 )
 
@@ -67,7 +68,7 @@ func (s Settings) send(ctx context.Context, client *http.Client, traces []spans.
 		return err
 	}
 	var last error
-	for pause := firstPause; ; pause *= 2 {
+	for pause := (backoff.Backoff{First: firstPause}); ; {
 		again, err := s.post(ctx, client, body, header)
 		switch {
 		case err == nil:
@@ -78,9 +79,7 @@ func (s Settings) send(ctx context.Context, client *http.Client, traces []spans.
 			return err
 		}
 		last = err
-		select {
-		case <-time.After(max(again, pause)):
-		case <-ctx.Done():
+		if !pause.WaitAtLeast(ctx, again) {
 			return fmt.Errorf("%w; last: %w", context.Cause(ctx), err)
 		}
 	}

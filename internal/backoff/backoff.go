@@ -1,0 +1,43 @@
+// Package backoff waits between tries.
+package backoff
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// Backoff is a pause between tries that doubles from First up to Longest, if that is not 0. Each pause is a random part of that,
+// at least half, so that many waiting processes do not try together.
+type Backoff struct {
+	First, Longest time.Duration
+	next           time.Duration
+}
+
+// Next is the length of the next pause.
+func (b *Backoff) Next() time.Duration {
+	pause := max(b.next, b.First)
+	b.next = 2 * pause
+	if b.Longest > 0 {
+		b.next = min(b.next, b.Longest)
+	}
+	return pause - rand.N(pause/2+1)
+}
+
+// Reset makes First the next pause.
+func (b *Backoff) Reset() { b.next = 0 }
+
+// Wait waits for the next pause, and reports whether it passed before ctx ended.
+func (b *Backoff) Wait(ctx context.Context) bool { return b.WaitAtLeast(ctx, 0) }
+
+// WaitAtLeast is Wait for at least so long, as a server may ask for.
+func (b *Backoff) WaitAtLeast(ctx context.Context, least time.Duration) bool {
+	timer := time.NewTimer(max(b.Next(), least))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return ctx.Err() == nil
+	}
+}
