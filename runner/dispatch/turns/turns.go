@@ -1,5 +1,5 @@
-// Package turns says which of the analyses that are prepared may start: in the order in which they came, while there is
-// room. So the order of starts is as without preparation ahead.
+// Package turns says which of the analyses that came may start: in their order, while there is room, for a batch, an engine and a
+// worker. A large one is not overtaken. Preparation ahead does not change the order.
 package turns
 
 import (
@@ -16,7 +16,7 @@ type Room struct {
 	CPUs   float64 // cores
 }
 
-// Demand is the limits of one analysis.
+// Demand is the limits of one analysis. What is less than 0, or no number, counts as nothing.
 type Demand struct {
 	Memory int64
 	CPUs   float64
@@ -27,7 +27,12 @@ const slack = 1e-9
 
 // has reports whether there is room for as many jobs with these demands together. One alone always has room.
 func (r Room) has(jobs int, all Demand) bool {
-	return jobs <= 1 || (r.Jobs == 0 || jobs <= r.Jobs) && (r.Memory == 0 || all.Memory <= r.Memory) && (r.CPUs == 0 || all.CPUs <= r.CPUs+slack)
+	return jobs <= 1 || (r.Jobs == 0 || jobs <= r.Jobs) && r.Holds(all)
+}
+
+// Holds reports whether a demand is within the room.
+func (r Room) Holds(d Demand) bool {
+	return (r.Memory == 0 || d.Memory <= r.Memory) && (r.CPUs == 0 || !(d.CPUs > r.CPUs+slack))
 }
 
 // again is the time after which an account is asked again that had no room. Another engine's end of an analysis wakes no one.
@@ -62,12 +67,21 @@ type Turn struct {
 
 func (t *Turn) open() bool { return t.release != nil }
 
+func (t *Turns) add(d Demand) *Turn {
+	d.Memory = max(d.Memory, 0)
+	if !(d.CPUs > 0) {
+		d.CPUs = 0
+	}
+	turn := &Turn{of: t, demand: d, begin: make(chan struct{})}
+	t.live = append(t.live, turn)
+	return turn
+}
+
 // Next is the turn of an analysis that comes after all others.
 func (t *Turns) Next(d Demand) *Turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	turn := &Turn{of: t, demand: d, begin: make(chan struct{})}
-	t.live = append(t.live, turn)
+	turn := t.add(d)
 	t.call()
 	return turn
 }
@@ -76,8 +90,7 @@ func (t *Turns) Next(d Demand) *Turn {
 func (t *Turns) Now(d Demand) *Turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	turn := &Turn{of: t, demand: d, begin: make(chan struct{})}
-	t.live = append(t.live, turn)
+	turn := t.add(d)
 	if t.waiting() > 1 || t.fit() < len(t.live) || !t.open(turn) {
 		t.live = t.live[:len(t.live)-1]
 		return nil
@@ -93,6 +106,19 @@ func (t *Turns) Waiting() int {
 }
 
 func (t *Turns) waiting() int { return len(t.live) - t.opened() }
+
+// Left is what those that have their turn leave of the room; what has no bound is 0.
+func (t *Turns) Left() Demand {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	left := Demand{t.room.Memory, t.room.CPUs}
+	for _, turn := range t.live {
+		if turn.open() {
+			left.Memory, left.CPUs = left.Memory-turn.demand.Memory, left.CPUs-turn.demand.CPUs
+		}
+	}
+	return Demand{max(left.Memory, 0), max(left.CPUs, 0)}
+}
 
 // opened is how many have their turn.
 func (t *Turns) opened() (n int) {
@@ -162,8 +188,11 @@ func (t *Turn) Wait(ctx context.Context) error {
 	}
 }
 
-// End notes that the analysis has ended or will never start. It is idempotent.
+// End notes that the analysis has ended or will never start. It is idempotent, and nothing for a nil turn.
 func (t *Turn) End() {
+	if t == nil {
+		return
+	}
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
 	i := slices.Index(t.of.live, t)

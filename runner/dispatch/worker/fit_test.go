@@ -17,8 +17,8 @@ import (
 func TestLacks(t *testing.T) {
 	w := &Worker{
 		Host: &phase.Host{Root: t.TempDir()}, Labels: map[string]string{"gpu": "a100", "site": ""},
-		room:    newRoom(capacity.Capacity{Memory: 1 << 30, CPUs: 2}, 1),
-		Options: queue.Options{Name: "here/1/x"}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Capacity: capacity.Capacity{Memory: 1 << 30, CPUs: 2},
+		Options:  queue.Options{Name: "here/1/x", Jobs: 1}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	const request = `{"command": ["true"]}`
 	for _, c := range []struct {

@@ -6,6 +6,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
@@ -64,15 +65,16 @@ type Load struct {
 // Load may be called at any time.
 func (w *Worker) Load() Load {
 	running, classes := w.running.read()
-	return Load{Free: w.open().left(), Running: running, Classes: classes}
+	left := w.open().Left()
+	return Load{Free: capacity.Capacity{Memory: left.Memory, CPUs: left.CPUs}, Running: running, Classes: classes}
 }
 
 // class is that of the job.
 func (j *job) class() string { return j.ledger.claim.Job().Class }
 
-func (w *Worker) open() *room {
-	w.opened.Do(func() { w.room = newRoom(w.Capacity, w.Options.Jobs) })
-	return w.room
+func (w *Worker) open() *turns.Turns {
+	w.opened.Do(func() { w.turns = turns.New(w.room()) })
+	return w.turns
 }
 
 // taken is the first step.
@@ -104,7 +106,7 @@ func (j *job) observe(e event.Event) error {
 	case event.TypeStarted:
 		j.pass(Started)
 	case event.TypeExited:
-		j.guest.leave()
+		j.turn.End()
 		j.pass(Exited)
 	case event.TypeHarvested:
 		if h, ok := e.Data.(event.Harvested); ok {

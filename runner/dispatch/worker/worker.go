@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
@@ -45,7 +46,7 @@ type Worker struct {
 	Log   *slog.Logger
 
 	opened   sync.Once
-	room     *room
+	turns    *turns.Turns
 	running  tally
 	draining <-chan struct{}
 	settling sync.Mutex
@@ -106,11 +107,11 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	if missing := w.missing(claim.Job()); missing != "" && ctx.Err() == nil {
 		return w.elsewhere(claim.Job(), missing)
 	}
-	guest, err := w.enter(ctx, claim.Job())
+	turn, err := w.enter(ctx, claim.Job())
 	if err != nil {
 		return err
 	}
-	defer guest.leave()
+	defer turn.End()
 	whole := context.WithoutCancel(ctx) // the row of a canceled job must end, too
 	if err := w.recover(whole, claim.Job().ID); err != nil {
 		return err
@@ -122,7 +123,7 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	if err != nil {
 		return err
 	}
-	j := &job{Worker: w, cause: func() error { return context.Cause(ctx) }, guest: guest}
+	j := &job{Worker: w, cause: func() error { return context.Cause(ctx) }, turn: turn}
 	j.ledger = &ledger{Catalog: w.Host.Catalog, claim: claim, row: row, then: func(run catalog.Run) queue.Then { return j.then(run, failures) }}
 	j.ledger.committed = func() { j.pass(Committed) }
 	j.taken()
@@ -130,8 +131,15 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	return j.run(ctx)
 }
 
-// enter waits for room.
-func (w *Worker) enter(ctx context.Context, job queue.Job) (*guest, error) {
+// room is what its analyses may use together.
+func (w *Worker) room() turns.Room {
+	return turns.Room{Jobs: w.Options.Jobs, Memory: w.Capacity.Memory, CPUs: w.Capacity.CPUs}
+}
+
+func demand(job queue.Job) turns.Demand { return turns.Demand{Memory: job.Memory, CPUs: job.CPUs} }
+
+// enter waits for room. The turn of a canceled job is nil.
+func (w *Worker) enter(ctx context.Context, job queue.Job) (*turns.Turn, error) {
 	waiting, cancel := context.WithTimeout(ctx, roomTimeout)
 	defer cancel()
 	go func() {
@@ -141,19 +149,19 @@ func (w *Worker) enter(ctx context.Context, job queue.Job) (*guest, error) {
 		case <-waiting.Done():
 		}
 	}()
-	in, err := w.room.enter(waiting, job.Memory, job.CPUs)
-	switch {
-	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), queue.ErrCanceled):
-		if err == nil {
-			in.leave()
-		}
-		return nil, context.Cause(ctx)
-	case err != nil && ctx.Err() == nil:
-		return nil, &queue.Later{After: soon, Why: fmt.Sprintf("worker %s had no room for it", w.Options.Name)}
-	case err != nil: // canceled: its row is to say so
-		return &guest{leave: func() {}}, nil
+	turn := w.open().Next(demand(job))
+	err := turn.Wait(waiting)
+	if err == nil && ctx.Err() == nil {
+		return turn, nil
 	}
-	return in, nil
+	turn.End()
+	switch {
+	case ctx.Err() == nil:
+		return nil, &queue.Later{After: soon, Why: fmt.Sprintf("worker %s had no room for it", w.Options.Name)}
+	case errors.Is(context.Cause(ctx), queue.ErrCanceled): // its row is to say so
+		return nil, nil
+	}
+	return nil, context.Cause(ctx)
 }
 
 // recover settles what a killed worker of this host and root left of an analysis, which may be its result, before its row is
@@ -189,7 +197,7 @@ type job struct {
 	*Worker
 	cause  func() error // why it is to end; nil while it is not
 	ledger *ledger
-	guest  *guest
+	turn   *turns.Turn
 
 	mu       sync.Mutex
 	progress Progress
