@@ -3,7 +3,6 @@ package result
 import (
 	"encoding/json"
 	"path"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -46,21 +45,8 @@ func Unnamed(script string) bool {
 func commandLine(words []string, most int) string {
 	var line []string
 	for length := 0; len(words) > 0 && length <= most; words = words[1:] {
-		line = append(line, printable(format.ShellQuote(format.Cut(words[0], most+1))))
+		line = append(line, format.Escape(format.ShellQuote(format.Cut(words[0], most+1)), unicode.IsPrint))
 		length += 1 + utf8.RuneCountInString(line[len(line)-1])
 	}
 	return strings.Join(line, " ")
-}
-
-// printable escapes what does not print as Go does: \n, \x1b, \u202e.
-func printable(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		}
-	}
-	return b.String()
 }

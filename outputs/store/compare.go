@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
@@ -52,7 +51,7 @@ func digestOf(ctx context.Context, c catalog.Catalog, key catalog.Key) (string, 
 	n := int64(0)
 	err = c.Outputs(ctx, key, func(e outputs.Entry) bool {
 		n++
-		e.MediaType = text(e.MediaType)
+		e.MediaType = catalog.ValidText(e.MediaType)
 		failed = write.Encode(e)
 		return failed == nil
 	})
@@ -61,10 +60,10 @@ func digestOf(ctx context.Context, c catalog.Catalog, key catalog.Key) (string, 
 
 // plain is a run as every database can store it: PostgreSQL's text cannot hold NUL. The documents are compared literally.
 func plain(run catalog.Run) any {
-	run.Reason, run.Message, run.Signal = text(run.Reason), text(run.Message), text(run.Signal)
-	run.Host, run.BootID, run.ToolVersion = text(run.Host), text(run.BootID), text(run.ToolVersion)
+	run.Reason, run.Message, run.Signal = catalog.ValidText(run.Reason), catalog.ValidText(run.Message), catalog.ValidText(run.Signal)
+	run.Host, run.BootID, run.ToolVersion = catalog.ValidText(run.Host), catalog.ValidText(run.BootID), catalog.ValidText(run.ToolVersion)
 	for i := range run.Events {
-		run.Events[i].Kind = text(run.Events[i].Kind)
+		run.Events[i].Kind = catalog.ValidText(run.Events[i].Kind)
 	}
 	run.Pinned, run.OutputsRemovedAt = false, time.Time{} // both may change after the end
 	documents := []string{string(run.Request), string(run.Place), string(run.Report)}
@@ -78,10 +77,6 @@ func plain(run catalog.Run) any {
 	return []any{run, documents}
 }
 
-func text(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-}
-
 func fingerprint(s catalog.Selftest) string {
-	return fmt.Sprintf("%d %q %q %t %s", s.At.UnixMilli(), text(s.Host), text(s.ToolVersion), s.Passed, s.Report)
+	return fmt.Sprintf("%d %q %q %t %s", s.At.UnixMilli(), catalog.ValidText(s.Host), catalog.ValidText(s.ToolVersion), s.Passed, s.Report)
 }

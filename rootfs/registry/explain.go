@@ -9,11 +9,12 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // explain adds advice to common errors.
@@ -80,15 +81,6 @@ func wantsCertificate(err error) bool {
 // printable escapes a hostile registry's text in an error: no control character of it reaches a terminal.
 type printable struct{ error }
 
-func (p printable) Error() string {
-	const most = 2000
-	text := strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, p.error.Error())
-	return fmt.Sprintf("%.*s", most, text)
-}
+func (p printable) Error() string { return format.Line(p.error.Error(), 2000) }
 
 func (p printable) Unwrap() error { return p.error }

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -67,7 +66,7 @@ func executeHook(h request.Hook, key catalog.Key, res []byte, dir string, stop <
 	c.signal(unix.SIGKILL) // whatever it left in its group
 	err := c.cmd.Wait()
 	c.done.WallMS = time.Since(start).Milliseconds()
-	c.done.Stderr = validText(c.stderr.String())
+	c.done.Stderr = catalog.ValidText(c.stderr.String())
 	return c.done, c.judge(err)
 }
 
@@ -187,9 +186,4 @@ func (w *lockedWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.to.Write(p)
-}
-
-// validText is text valid in every database: PostgreSQL's JSON has no NUL.
-func validText(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

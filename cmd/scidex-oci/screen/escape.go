@@ -1,10 +1,11 @@
 package screen
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // maxSGR bounds how much of an incomplete colour sequence is held back, in bytes. Longer ones are escaped.
@@ -12,47 +13,23 @@ const maxSGR = 64
 
 // Escape makes s safe to print in a line on a terminal: control characters, bidirectional overrides and bytes that are not
 // UTF-8 become visible. Everything else, the backslash too, is unchanged.
-func Escape(s string) string { return escape(s, false) }
+func Escape(s string) string { return format.Escape(s, safe) }
 
 // EscapeText is Escape for text of several lines: line ends and tabs are unchanged.
-func EscapeText(s string) string { return escape(s, true) }
-
-func escape(s string, lines bool) string {
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case lines && (r == '\n' || r == '\t' || strings.HasPrefix(s[i:], "\r\n")):
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case unsafeRune(r):
-			b.WriteString(visible(r))
-		default:
-			b.WriteString(s[i : i+size])
-		}
-		i += size
+func EscapeText(s string) string {
+	parts := strings.Split(s, "\r\n")
+	for i, part := range parts {
+		parts[i] = format.Escape(part, func(r rune) bool { return r == '\n' || r == '\t' || safe(r) })
 	}
-	return b.String()
+	return strings.Join(parts, "\r\n")
 }
+
+func safe(r rune) bool { return !unsafeRune(r) }
 
 // unsafeRune reports whether a terminal might act on r: C0 and C1 controls, DEL and the characters that reorder text
 // (CVE-2021-42574).
 func unsafeRune(r rune) bool {
 	return r < 0x20 || r >= 0x7f && r <= 0x9f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-}
-
-func visible(r rune) string {
-	if r < 0x80 {
-		return fmt.Sprintf(`\x%02x`, r)
-	}
-	return fmt.Sprintf(`\u%04x`, r)
 }
 
 // escaper passes a stream on to a terminal. Newline, tab and colour sequences (ESC [ digits and semicolons m) pass; anything

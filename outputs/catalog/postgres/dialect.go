@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
@@ -24,10 +25,8 @@ var dialect = relational.Dialect{
 	EventOrder: `seq`,
 }
 
-// text replaces what PostgreSQL's text cannot hold, NUL and invalid UTF-8: a message must not prevent a commit.
-func text(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-}
+// text replaces what a column cannot hold: a message must not prevent a commit.
+func text(s string) string { return catalog.ValidText(s) }
 
 // isText reports whether text leaves s as it is. Nothing in the catalog is equal to other strings.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
