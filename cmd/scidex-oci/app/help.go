@@ -1,17 +1,18 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/manual"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 )
 
 // noTerminal is the width of help in columns where standard output is no terminal.
@@ -33,16 +34,7 @@ func helpPrinter(p *command.Program) func(w io.Writer, template string, about an
 }
 
 // columns is the width of a terminal.
-func columns(f *os.File) int {
-	if f == nil {
-		return noTerminal
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width <= 0 {
-		return noTerminal
-	}
-	return width
-}
+func columns(f *os.File) int { return cmp.Or(screen.Width(f), noTerminal) }
 
 // mainPage is the page of the program, without its commands.
 func mainPage(app *cli.App) manual.Page {

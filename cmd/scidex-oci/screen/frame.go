@@ -3,15 +3,13 @@ package screen
 import (
 	"os"
 	"strings"
-
-	"golang.org/x/term"
 )
 
 // Frame is text drawn from the top left of a terminal, which erases what was there (ECMA-48 CUP, EL, ED). Lines and
 // columns that do not fit are cut.
 func Frame(text string, terminal *os.File) string {
-	width, height, err := term.GetSize(int(terminal.Fd()))
-	if err != nil || width < 1 || height < 2 {
+	width, height := size(terminal)
+	if height < 2 {
 		width, height = 80, 24
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")

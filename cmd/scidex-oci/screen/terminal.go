@@ -41,12 +41,8 @@ func NoTerminal(w io.Writer) *Terminal { return &Terminal{to: w} }
 // NewTerminal makes the Terminal of standard error.
 func NewTerminal(stderr *os.File, env options.Lookup) *Terminal {
 	c := &Terminal{to: stderr}
-	if !IsTerminal(stderr) || env.Text("TERM") == "dumb" {
-		return c
-	}
-	c.width, c.height = 80, 24
-	if width, height, err := term.GetSize(int(stderr.Fd())); err == nil && width > 0 && height > 0 {
-		c.width, c.height = width, height
+	if env.Text("TERM") != "dumb" {
+		c.width, c.height = size(stderr)
 	}
 	return c
 }
@@ -54,15 +50,25 @@ func NewTerminal(stderr *os.File, env options.Lookup) *Terminal {
 // IsTerminal reports whether f is a terminal. A nil file is none.
 func IsTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
 
-// Width is the number of columns of f, 0 where it is no terminal.
-func Width(f *os.File) int {
+// size is the number of columns and lines of a terminal, 80 and 24 if it has not said them, and 0 if f is none.
+func size(f *os.File) (width, height int) {
 	if !IsTerminal(f) {
-		return 0
+		return 0, 0
 	}
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-		return width
+	width, height, _ = term.GetSize(int(f.Fd()))
+	if width <= 0 {
+		width = 80
 	}
-	return 80
+	if height <= 0 {
+		height = 24
+	}
+	return width, height
+}
+
+// Width is that of a terminal, 80 if it has not said it, and 0 if f is none.
+func Width(f *os.File) int {
+	width, _ := size(f)
+	return width
 }
 
 // SetStatus replaces the status. It does not wait for a terminal that has stopped scrolling: the status must not block the
