@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // ErrCorrupt is returned for a blob whose contents do not match its name.
@@ -167,9 +168,4 @@ func checkDigest(sha256 string) error {
 	return nil
 }
 
-func clip(s string) string {
-	if len(s) > 80 {
-		return s[:80] + "..."
-	}
-	return s
-}
+func clip(s string) string { return format.Cut(s, 80) }

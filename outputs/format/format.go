@@ -2,6 +2,7 @@
 package format
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/docker/go-units"
@@ -24,3 +25,11 @@ func Duration(ms int64) string {
 
 // ShortDigest is the start of a digest, enough for a person to compare.
 func ShortDigest(sha256 string) string { return sha256[:min(len(sha256), 12)] }
+
+// Count is a number and what it counts: "1 process", "2 processes".
+func Count[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -2,7 +2,16 @@ package format
 
 import "strings"
 
-// ShellQuote quotes text for a POSIX shell where it needs it.
+// ShellLine is words as a POSIX shell reads them.
+func ShellLine(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = ShellQuote(word)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// ShellQuote quotes text for a POSIX shell if it needs it.
 func ShellQuote(text string) string {
 	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%"
 	if text != "" && strings.Trim(text, safe) == "" {

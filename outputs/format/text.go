@@ -24,9 +24,15 @@ func Line(text string, limit int) string {
 
 // Cut returns at most limit runes of text; "…" replaces the rest.
 func Cut(text string, limit int) string {
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text
+	n, last := 0, 0 // runes, and where the last one that may stay ends
+	for at := range text {
+		if n == limit-1 {
+			last = at
+		}
+		if n == limit {
+			return strings.ToValidUTF8(text[:last], "\uFFFD") + "…"
+		}
+		n++
 	}
-	return string(runes[:limit-1]) + "…"
+	return text
 }

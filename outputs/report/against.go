@@ -253,5 +253,5 @@ func shownLine(text string) string {
 	if text == "" {
 		return "(no such line)"
 	}
-	return clip(strings.TrimSuffix(text, "\n"), differenceMax)
+	return format.Cut(strings.TrimSuffix(text, "\n"), differenceMax)
 }

@@ -85,7 +85,7 @@ func TestFirstDifference(t *testing.T) {
 		"no newline": {"a", "a\n", difference{Line: 1, A: "a", B: "a", Why: "Only one of them has a newline at its end."}},
 		"empty":      {"", "a", difference{Line: 1, A: "(no such line)", B: "a"}},
 		"same":       {"a\n", "a\n", difference{Line: 2, Why: "They are the same in the first 1MiB."}},
-		"long":       {strings.Repeat("x", 500), "y", difference{Line: 1, A: strings.Repeat("x", 200) + "…", B: "y"}},
+		"long":       {strings.Repeat("x", 500), "y", difference{Line: 1, A: strings.Repeat("x", 199) + "…", B: "y"}},
 	} {
 		var got difference
 		got.find([]byte(c.a), []byte(c.b))

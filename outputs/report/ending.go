@@ -50,7 +50,7 @@ func how(r result.Result) facts {
 	}
 	f.code("Labels", pairs(r.Labels))
 	if p := r.PostProcess; p != nil {
-		f.code("Post-processing", words(p.Command))
+		f.code("Post-processing", format.ShellLine(p.Command...))
 		f.add("It ended with", hookEnd(*p))
 	}
 	return f

@@ -45,7 +45,7 @@ func lastRow(name string, content []byte) (row Row, err error) {
 		found = true
 		row = Row{} // names and cells are valid until this returns
 		for i := range min(len(names), lastColumns) {
-			row.Names, row.Values = append(row.Names, strings.Clone(clip(names[i], cellMax))), append(row.Values, strings.Clone(clip(cells[i].Text, cellMax)))
+			row.Names, row.Values = append(row.Names, strings.Clone(format.Cut(names[i], cellMax))), append(row.Values, strings.Clone(format.Cut(cells[i].Text, cellMax)))
 		}
 		return nil
 	})

@@ -103,7 +103,7 @@ func (s *shelver) read(b *book, r io.Reader) {
 		b.Cells = append(b.Cells, page.cell(i, c))
 	}
 	if n.More > 0 {
-		b.Notes = append(b.Notes, fmt.Sprintf("The first %s; there are %d more.", counted(len(b.Cells), "cell"), n.More))
+		b.Notes = append(b.Notes, fmt.Sprintf("The first %s; there are %d more.", format.Count(len(b.Cells), "cell", "cells"), n.More))
 	}
 	switch {
 	case err != nil && len(b.Cells) > 0:
@@ -302,7 +302,7 @@ func (p *pages) text(text string) string {
 func (p *pages) image(source, alt string) string {
 	content, found := p.attached(source)
 	if !found {
-		what := strings.TrimSpace(alt + " " + clip(source, 200))
+		what := strings.TrimSpace(alt + " " + format.Cut(source, 200))
 		return `<span class="note">[` + p.text("An image that is not in the notebook: "+what) + `]</span>`
 	}
 	f := p.figure(content)
@@ -314,7 +314,7 @@ func (p *pages) image(source, alt string) string {
 		size = fmt.Sprintf(` width="%d" height="%d"`, f.Width, f.Height)
 	}
 	p.inText += len(f.Source)
-	return fmt.Sprintf(`<img src="%s" alt="%s"%s loading="lazy" decoding="async">`, html.EscapeString(string(f.Source)), html.EscapeString(visible(clip(alternative(alt, f), 200))), size)
+	return fmt.Sprintf(`<img src="%s" alt="%s"%s loading="lazy" decoding="async">`, html.EscapeString(string(f.Source)), html.EscapeString(visible(format.Cut(alternative(alt, f), 200))), size)
 }
 
 // alternative is the text in the place of an image.

@@ -136,7 +136,7 @@ func noCurves(r result.Result) string {
 	if r.Series == nil {
 		return "There is no curve over time: of this run no samples are recorded."
 	}
-	return fmt.Sprintf("There is no curve over time: the run was over after %s.", counted(len(r.Series.TMS), "sample"))
+	return fmt.Sprintf("There is no curve over time: the run was over after %s.", format.Count(len(r.Series.TMS), "sample", "samples"))
 }
 
 // newResults shows the listed outputs. The recorded type selects the format, the contents decide what is shown.

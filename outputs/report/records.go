@@ -96,7 +96,7 @@ func (r *recordReader) record(d *json.Decoder) error {
 // value puts the value of a name in its column, if it is one of the first.
 func (r *recordReader) value(values []string, token json.Token, value json.RawMessage) []string {
 	name, _ := token.(string)
-	name = clip(name, cellMax)
+	name = format.Cut(name, cellMax)
 	at := slices.Index(r.names, name)
 	if at < 0 {
 		if len(r.names) == tableColumns {
@@ -119,13 +119,13 @@ func plainJSON(value json.RawMessage) string {
 		if text == nil {
 			return ""
 		}
-		return clip(*text, cellMax)
+		return format.Cut(*text, cellMax)
 	}
 	var short bytes.Buffer
 	if json.Compact(&short, value) != nil {
 		return ""
 	}
-	return strings.Clone(clip(short.String(), cellMax))
+	return strings.Clone(format.Cut(short.String(), cellMax))
 }
 
 // rows are a header and the records, all of one length.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // The plot of a parameter against a metric, in units of SVG.
@@ -55,7 +57,7 @@ var shapes = [seriesShown]string{
 
 // NewScatter plots runs: a parameter to the right, a metric upwards, and a mark for each value of another parameter.
 func NewScatter(points []Point, x, y, by string) Scatter {
-	s := Scatter{XName: clip(x, 40), YName: clip(y, 40), By: clip(by, 40)}
+	s := Scatter{XName: format.Cut(x, 40), YName: format.Cut(y, 40), By: format.Cut(by, 40)}
 	s.Title = s.YName + " by " + s.XName
 	if len(points) == 0 {
 		s.Note = "No run has a number to show."
@@ -72,7 +74,7 @@ func NewScatter(points []Point, x, y, by string) Scatter {
 		s.Series = append(s.Series, newSeries(i, name, groups[name], across, up))
 	}
 	s.Note = s.note(len(names), across)
-	s.Alt = fmt.Sprintf("%s against %s of %s, from %s to %s. The table below has all values.", s.YName, s.XName, counted(len(points), "run"), short(up.least), short(up.most))
+	s.Alt = fmt.Sprintf("%s against %s of %s, from %s to %s. The table below has all values.", s.YName, s.XName, format.Count(len(points), "run", "runs"), short(up.least), short(up.most))
 	return s
 }
 
@@ -91,12 +93,12 @@ func (s Scatter) note(groups int, across axis) string {
 }
 
 func newSeries(i int, name string, points []Point, across axis, up span) series {
-	s := series{Name: clip(name, 40), Class: "s" + strconv.Itoa(i), Mark: shapes[i]}
+	s := series{Name: format.Cut(name, 40), Class: "s" + strconv.Itoa(i), Mark: shapes[i]}
 	sums, counts := map[float64]float64{}, map[float64]float64{}
 	for _, p := range points {
 		x := across.place(p.X)
 		sums[x], counts[x] = sums[x]+p.Y, counts[x]+1
-		s.Marks = append(s.Marks, markAt{coordinate(x) + " " + coordinate(up.place(p.Y)), visible(clip(p.Run, 80)) + ": " + visible(clip(p.X, 40)) + ", " + short(p.Y)})
+		s.Marks = append(s.Marks, markAt{coordinate(x) + " " + coordinate(up.place(p.Y)), visible(format.Cut(p.Run, 80)) + ": " + visible(format.Cut(p.X, 40)) + ", " + short(p.Y)})
 	}
 	var line []string
 	for _, x := range slices.Sorted(maps.Keys(sums)) {
@@ -224,7 +226,7 @@ func (a axis) ticks() (all []tick) {
 	every := (len(a.names) + most - 1) / most
 	for i, name := range a.names {
 		if !a.number && i < most || a.number && i%every == 0 {
-			all = append(all, tick{coordinate(a.place(name)), visible(clip(name, 12))})
+			all = append(all, tick{coordinate(a.place(name)), visible(format.Cut(name, 12))})
 		}
 	}
 	return all

@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // A browser executes no script of an SVG image and loads nothing for it (SVG 2, "secure static mode"). But a reader may open
@@ -96,7 +98,7 @@ func (c *svgCheck) take(token xml.Token) error {
 		}
 	case xml.ProcInst:
 		if t.Target != "xml" {
-			return fmt.Errorf("it has an instruction <?%s", visible(clip(t.Target, 20)))
+			return fmt.Errorf("it has an instruction <?%s", visible(format.Cut(t.Target, 20)))
 		}
 	case xml.Directive:
 		if bytes.ContainsAny(t, "[%") {
@@ -108,7 +110,7 @@ func (c *svgCheck) take(token xml.Token) error {
 
 func (c *svgCheck) start(t xml.StartElement) error {
 	c.count++
-	switch name := visible(clip(t.Name.Local, 20)); {
+	switch name := visible(format.Cut(t.Name.Local, 20)); {
 	case len(c.open) == 0 && (t.Name.Local != "svg" || t.Name.Space != svgSpace || c.count > 1):
 		return errNoImage
 	case c.count > svgElements || len(c.open) >= svgDepth:
@@ -147,7 +149,7 @@ func (c *svgCheck) attribute(e svgElement, a xml.Attr) error {
 	case slices.Contains(describing, a.Name.Space):
 		return nil
 	case strings.HasPrefix(name, "on"):
-		return fmt.Errorf("it has a script, in the attribute %s", visible(clip(a.Name.Local, 20)))
+		return fmt.Errorf("it has a script, in the attribute %s", visible(format.Cut(a.Name.Local, 20)))
 	case name == "base" || name == "src":
 		return fmt.Errorf("it has an attribute %s", name)
 	case name == "href":

@@ -90,7 +90,7 @@ func firstRecords(content []byte, comma rune) (rows [][]string, columns, total i
 func clipAll(record []string) []string {
 	clipped := make([]string, len(record))
 	for i, text := range record {
-		clipped[i] = strings.Clone(clip(text, cellMax))
+		clipped[i] = strings.Clone(format.Cut(text, cellMax))
 	}
 	return clipped
 }
@@ -167,9 +167,9 @@ func (t *table) tell(columns, records int, cut bool) {
 	case len(t.Header) == 0:
 		t.Notes = append(t.Notes, "It has no rows.")
 	case cut:
-		t.Notes = append(t.Notes, fmt.Sprintf("The first %s; there are more.", counted(len(t.Rows), "row")))
+		t.Notes = append(t.Notes, fmt.Sprintf("The first %s; there are more.", format.Count(len(t.Rows), "row", "rows")))
 	case records > len(t.Rows):
-		t.Notes = append(t.Notes, fmt.Sprintf("The first %s of %d.", counted(len(t.Rows), "row"), records))
+		t.Notes = append(t.Notes, fmt.Sprintf("The first %s of %d.", format.Count(len(t.Rows), "row", "rows"), records))
 	}
 	if columns > tableColumns {
 		t.Notes = append(t.Notes, fmt.Sprintf("The first %d columns of %d.", tableColumns, columns))

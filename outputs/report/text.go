@@ -76,15 +76,3 @@ func visible(s string) string {
 	}
 	return b.String()
 }
-
-// clip cuts a text after so many characters and says so.
-func clip(s string, most int) string {
-	n := 0
-	for i := range s {
-		if n == most {
-			return s[:i] + "…"
-		}
-		n++
-	}
-	return s
-}

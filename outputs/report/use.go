@@ -160,11 +160,11 @@ func evidence(r result.Result) []string {
 			all = append(all, fmt.Sprintf(format, args...))
 		}
 	}
-	say(e.OOMKills, "The kernel killed for lack of memory: %s.", counted(int(e.OOMKills), "time"))
+	say(e.OOMKills, "The kernel killed for lack of memory: %s.", format.Count(e.OOMKills, "time", "times"))
 	if e.OOMLimit != nil {
 		all = append(all, oomLimit(*e.OOMLimit))
 	}
-	say(e.PidsDenied, "The kernel denied %s more than the limit.", counted(int(e.PidsDenied), "process"))
+	say(e.PidsDenied, "The kernel denied %s more than the limit.", format.Count(e.PidsDenied, "process", "processes"))
 	say(e.ThrottledPeriods, "The CPU limit held it back in %d of %d periods of 100 ms, for %s in all.", e.ThrottledPeriods, e.Periods, format.Duration(e.ThrottledMS))
 	say(e.WorkBytes+e.WorkFiles, "When /work passed its bound there were %s and %d entries in it.", format.Size(e.WorkBytes), e.WorkFiles)
 	say(e.HostFloor, "The host's file system had %s free, and %s are to stay free.", format.Size(e.HostFree), format.Size(e.HostFloor))
@@ -216,9 +216,9 @@ func request(r result.Result) facts {
 	var f facts
 	a := analysisOf(r)
 	if a.Script != "" {
-		f.code("Script", words(append([]string{a.Script}, a.Args...)))
+		f.code("Script", format.ShellLine(append([]string{a.Script}, a.Args...)...))
 	} else {
-		f.code("Command", words(a.Command))
+		f.code("Command", format.ShellLine(a.Command...))
 	}
 	for _, place := range []struct{ name, path string }{
 		{"Data", a.Data}, {"Docs", a.Docs}, {"Project", a.Project}, {"Staged into /work", a.Stage}, {"Runtime", a.Runtime},

@@ -1,20 +1,9 @@
 package report
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
 	"time"
-
-	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
 
 // utc formats a time, independent of the reader's zone.
 func utc(t *time.Time) string {
@@ -22,15 +11,6 @@ func utc(t *time.Time) string {
 		return ""
 	}
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
-}
-
-// words quotes a command line for a POSIX shell.
-func words(list []string) string {
-	var quoted []string
-	for _, word := range list {
-		quoted = append(quoted, format.ShellQuote(word))
-	}
-	return strings.Join(quoted, " ")
 }
 
 // percent shows a share of one.

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // Chart draws groups, one below the other, for each figure: a box from the median to the 90th percentile, a line from there
@@ -93,7 +95,7 @@ func (c Chart) panel(d *drawing, p panel, groups []Group, top float64) float64 {
 	}
 	for i, g := range groups {
 		y := first + float64(rowHeight*i)
-		d.text(plotLeft-12, y+17, "dim end", shorten(c.Names[i]))
+		d.text(plotLeft-12, y+17, "dim end", format.Cut(c.Names[i], 32))
 		d.figure(p.of(g), func(x float64) float64 { return axis.at(x * p.scale) }, y+rowHeight/2)
 	}
 	return bottom + panelFoot
@@ -173,16 +175,6 @@ func amount(x float64, unit string) string {
 		}
 	}
 	return strings.TrimSpace(strconv.FormatFloat(x, 'f', -1, 64) + " " + unit)
-}
-
-// shorten truncates a name to fit.
-func shorten(name string) string {
-	const most = 32
-	runes := []rune(name)
-	if len(runes) <= most {
-		return name
-	}
-	return string(runes[:most-1]) + "…"
 }
 
 // drawing collects elements.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 	"github.com/scidex-ai/scidex-oci/internal/flock"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // ErrCorrupt is returned for a blob whose contents do not match its descriptor.
@@ -147,9 +148,4 @@ func Check(desc ocispec.Descriptor) error {
 	return nil
 }
 
-func clip(s string) string {
-	if len(s) > 100 {
-		return s[:100] + "..."
-	}
-	return s
-}
+func clip(s string) string { return format.Cut(s, 100) }

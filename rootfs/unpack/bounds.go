@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	units "github.com/docker/go-units"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // Bounds limit an image, all its layers together. Zero allows nothing: start with DefaultBounds.
@@ -38,5 +38,5 @@ func beyond(what string, bound any) error {
 }
 
 func beyondBytes(what string, bound int64) error {
-	return beyond(what, units.BytesSize(float64(bound)))
+	return beyond(what, format.Size(bound))
 }

@@ -3,7 +3,6 @@ package hints
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
@@ -29,12 +28,9 @@ func argumentsMissing(f Facts) string {
 	if len(a.Args) == 0 {
 		return "the script got no arguments: put them after --, as in --script FILE -- ARG (args: [ARG] in a manifest)"
 	}
-	noun, got := "argument", make([]string, len(a.Args))
+	noun := "argument"
 	if len(a.Args) > 1 {
 		noun = "arguments"
 	}
-	for i, arg := range a.Args {
-		got[i] = format.ShellQuote(arg)
-	}
-	return fmt.Sprintf("the script got only the %s %s, and wants more: add them at the end", noun, format.Line(strings.Join(got, " "), 200))
+	return fmt.Sprintf("the script got only the %s %s, and wants more: add them at the end", noun, format.Line(format.ShellLine(a.Args...), 200))
 }

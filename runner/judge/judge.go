@@ -164,7 +164,7 @@ func (e Ending) memoryFigures() string {
 
 // outOfPids names whose limit it was: a group that had fewer processes at its peak has not reached its own.
 func (e Ending) outOfPids() string {
-	denied, code := result.Count(e.Evidence.PidsDenied, "fork", "forks"), e.Exit.Status.ExitStatus()
+	denied, code := format.Count(e.Evidence.PidsDenied, "fork", "forks"), e.Exit.Status.ExitStatus()
 	if peak := e.Usage.PidsPeak; !e.Outer && peak > 0 && peak < e.Pids {
 		return fmt.Sprintf("the limit of processes of a control group around the run was reached (%s denied; its own limit of %d was not, peak %d) and the analysis exited with %d",
 			denied, e.Pids, peak, code)

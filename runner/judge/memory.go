@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -29,7 +30,7 @@ func (e Ending) memoryWarnings(o Outcome) []string {
 	case o.Reason == result.ReasonOutOfMemory:
 		return nil
 	}
-	warning := fmt.Sprintf("the kernel killed %s of the run for lack of memory", result.Count(kills, "process", "processes"))
+	warning := fmt.Sprintf("the kernel killed %s of the run for lack of memory", format.Count(kills, "process", "processes"))
 	if o.State == catalog.Complete {
 		warning += ", and the analysis went on"
 	}

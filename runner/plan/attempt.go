@@ -93,11 +93,7 @@ func againNow(a spec.Analysis) string {
 	if len(a.Args) > 0 {
 		words = append(append(words, "--"), a.Args...)
 	}
-	line := "scidex-oci run"
-	for _, word := range words {
-		line += " " + format.ShellQuote(word)
-	}
-	return line
+	return "scidex-oci run " + format.ShellLine(words...)
 }
 
 // fetchInput is Fetch of a blob input.

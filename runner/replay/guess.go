@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // around is how many bytes before and after a difference are compared.
@@ -24,7 +25,7 @@ func guess(x, y []byte, from, to Run) (Hint, string) {
 		return Threads, "the same lines in another order: of threads or processes that end by chance, or of a directory's names"
 	}
 	a, b := token(x, at), token(y, at)
-	shown := fmt.Sprintf("%q, then %q", shorten(a), shorten(b))
+	shown := fmt.Sprintf("%q, then %q", format.Cut(a, 32), format.Cut(b, 32))
 	switch {
 	case dated(x, at) && dated(y, at), clocked(a, from) && clocked(b, to):
 		return TimeStamp, "a time: " + shown
@@ -131,12 +132,4 @@ func hexadecimal(text string) bool {
 		}
 	}
 	return digits >= 8
-}
-
-func shorten(text string) string {
-	const most = 32
-	if len(text) <= most || !utf8.ValidString(text) {
-		return text
-	}
-	return text[:most] + "..."
 }

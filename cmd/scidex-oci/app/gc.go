@@ -7,7 +7,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/docker/go-units"
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
@@ -15,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
@@ -160,7 +160,7 @@ func printGC(w io.Writer, report recovery.GCReport, dryRun bool, retention recov
 		what = "outputs of run "
 	}
 	for _, run := range report.Expired {
-		fmt.Fprintf(w, "%s%s%s: %s, %s\n", removed, what, screen.Escape(run.String()), screen.Count(int(run.Outputs), "output"), units.BytesSize(float64(run.Bytes)))
+		fmt.Fprintf(w, "%s%s%s: %s, %s\n", removed, what, screen.Escape(run.String()), screen.Count(int(run.Outputs), "output"), format.Size(run.Bytes))
 	}
 	for _, key := range report.PostProcess {
 		name := screen.Escape(key.String())
@@ -170,7 +170,7 @@ func printGC(w io.Writer, report recovery.GCReport, dryRun bool, retention recov
 		fmt.Fprintln(w, removed+screen.Escape(what))
 	}
 	if report.Blobs > 0 {
-		fmt.Fprintf(w, "%s%s that no run names, %s\n", removed, screen.Count(int(report.Blobs), "blob"), units.BytesSize(float64(report.BlobBytes)))
+		fmt.Fprintf(w, "%s%s that no run names, %s\n", removed, screen.Count(int(report.Blobs), "blob"), format.Size(report.BlobBytes))
 	}
 	for _, what := range report.Kept {
 		fmt.Fprintf(w, "kept     %s: it holds the only copy of what its run wrote\n", screen.Escape(what))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
@@ -80,7 +81,7 @@ func TestSlurmKilledCollect(t *testing.T) {
 func TestSlurmDamagedRecord(t *testing.T) {
 	d := newDesk(t, nil)
 	d.write("queue", "", 0o644)
-	d.write("tools/squeue", "#!/bin/sh\ncat "+slurm.Quote(d.path("queue"))+"\n", 0o755)
+	d.write("tools/squeue", "#!/bin/sh\ncat "+format.ShellQuote(d.path("queue"))+"\n", 0o755)
 	s := d.submit("spool", "a", "b")
 	d.write("queue", "7|1|RUNNING|n1|None|"+s.Submission.JobName(0)+"\n", 0o644)
 	d.deliver(s, 1)
@@ -99,7 +100,7 @@ func TestSlurmDamagedRecord(t *testing.T) {
 func TestSlurmHiccup(t *testing.T) {
 	d := newDesk(t, nil)
 	s := d.submit("spool", "a")
-	d.write("tools/squeue", "#!/bin/sh\necho >>"+slurm.Quote(d.path("asked"))+"\n[ $(wc -l <"+slurm.Quote(d.path("asked"))+") -gt 3 ] || { echo Socket timed out >&2; exit 1; }\n", 0o755)
+	d.write("tools/squeue", "#!/bin/sh\necho >>"+format.ShellQuote(d.path("asked"))+"\n[ $(wc -l <"+format.ShellQuote(d.path("asked"))+") -gt 3 ] || { echo Socket timed out >&2; exit 1; }\n", 0o755)
 	if code, _, stderr := d.run("slurm", "collect", s.Dir); code != result.ExitError || !strings.Contains(stderr, "Socket timed out") {
 		t.Errorf("without --wait: code %d, %s", code, stderr)
 	}
@@ -186,7 +187,7 @@ func TestSlurmHalfSubmitted(t *testing.T) {
 func TestSlurmNothingNew(t *testing.T) {
 	d := newDesk(t, nil)
 	d.write("queue", "", 0o644)
-	d.write("tools/squeue", "#!/bin/sh\ncat "+slurm.Quote(d.path("queue"))+"\n", 0o755)
+	d.write("tools/squeue", "#!/bin/sh\ncat "+format.ShellQuote(d.path("queue"))+"\n", 0o755)
 	s := d.submit("spool", "a", "b", "c")
 	d.write("queue", "7|2|RUNNING|n1|None|"+s.Submission.JobName(0)+"\n", 0o644) // of the others Slurm knows nothing any more
 	d.deliver(s, 1)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 )
 
@@ -15,7 +14,7 @@ func (b *session) summary(s batch.Summary, total int) string {
 		return fmt.Sprintf("batch: %s has no line to run", b.lines.Name)
 	}
 	took := b.progress.Elapsed()
-	text := fmt.Sprintf("batch: %d complete, %d failed, %s", s.Complete, s.Failed, result.Count(int64(s.Errors), "error", "errors"))
+	text := fmt.Sprintf("batch: %d complete, %d failed, %s", s.Complete, s.Failed, format.Count(s.Errors, "error", "errors"))
 	if s.Canceled > 0 {
 		text += fmt.Sprintf(", %d canceled", s.Canceled)
 	}

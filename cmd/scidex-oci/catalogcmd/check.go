@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/docker/go-units"
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
@@ -15,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
@@ -87,15 +86,15 @@ func runCheck(ctx context.Context, p *command.Program, st *stores.Stores, o chec
 }
 
 func printChecked(w io.Writer, r store.Report, digests, repair bool) {
-	fmt.Fprintf(w, "catalog    %s\nruns       %d\nreferences %d to blobs, %s\n", r.CatalogID, r.Runs, r.References, result.Count(int64(r.Problems), "problem", "problems"))
+	fmt.Fprintf(w, "catalog    %s\nruns       %d\nreferences %d to blobs, %s\n", r.CatalogID, r.Runs, r.References, format.Count(r.Problems, "problem", "problems"))
 	if digests {
-		fmt.Fprintf(w, "verified   %s\n", result.Count(int64(r.Verified), "blob", "blobs"))
+		fmt.Fprintf(w, "verified   %s\n", format.Count(r.Verified, "blob", "blobs"))
 	}
 	if repair {
-		fmt.Fprintf(w, "repaired   %s\n", result.Count(int64(r.Repaired), "blob", "blobs"))
+		fmt.Fprintf(w, "repaired   %s\n", format.Count(r.Repaired, "blob", "blobs"))
 	}
 	if r.Elsewhere > 0 {
 		fmt.Fprintf(w, "elsewhere  %d references of runs of other hosts or roots to blobs of theirs\n", r.Elsewhere)
 	}
-	fmt.Fprintf(w, "orphans    %s that no run names, %s\n", result.Count(int64(r.Orphans), "blob", "blobs"), units.BytesSize(float64(r.OrphanBytes)))
+	fmt.Fprintf(w, "orphans    %s that no run names, %s\n", format.Count(r.Orphans, "blob", "blobs"), format.Size(r.OrphanBytes))
 }

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/docker/go-units"
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
@@ -92,13 +91,13 @@ func runCopy(ctx context.Context, p *command.Program, o copyOptions) error {
 }
 
 func printCopied(w io.Writer, c store.Copied) {
-	fmt.Fprintf(w, "copied     %s, %d were there; %s compared\n", result.Count(int64(c.Runs), "run", "runs"), c.Already, result.Count(int64(c.Outputs), "entry", "entries"))
+	fmt.Fprintf(w, "copied     %s, %d were there; %s compared\n", format.Count(c.Runs, "run", "runs"), c.Already, format.Count(c.Outputs, "entry", "entries"))
 	if c.Selftests > 0 {
-		fmt.Fprintf(w, "           %s of selftests\n", result.Count(int64(c.Selftests), "report", "reports"))
+		fmt.Fprintf(w, "           %s of selftests\n", format.Count(c.Selftests, "report", "reports"))
 	}
 	if c.TookOver {
 		fmt.Fprintf(w, "blobs      the store now belongs to catalog %s\n", c.CatalogID)
 	} else {
-		fmt.Fprintf(w, "blobs      %d copied, %s\n", c.Blobs, units.BytesSize(float64(c.BlobBytes)))
+		fmt.Fprintf(w, "blobs      %d copied, %s\n", c.Blobs, format.Size(c.BlobBytes))
 	}
 }

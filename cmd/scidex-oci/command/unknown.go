@@ -139,10 +139,4 @@ func (p *parser) lookup(name string) cli.Flag {
 }
 
 // quoted is the command line as a shell reads it.
-func (p *parser) quoted() string {
-	words := p.line()
-	for i, word := range words {
-		words[i] = format.ShellQuote(word)
-	}
-	return strings.Join(words, " ")
-}
+func (p *parser) quoted() string { return format.ShellLine(p.line()...) }

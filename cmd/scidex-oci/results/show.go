@@ -98,7 +98,7 @@ func (t Table) evidence(r result.Result) {
 		text  string
 	}{
 		{r.Evidence.OOMKills, fmt.Sprintf("%d killed for memory", r.Evidence.OOMKills)},
-		{r.Evidence.PidsDenied, result.Count(r.Evidence.PidsDenied, "process denied", "processes denied")},
+		{r.Evidence.PidsDenied, format.Count(r.Evidence.PidsDenied, "process denied", "processes denied")},
 		{r.Evidence.ThrottledPeriods, fmt.Sprintf("%d of %d periods throttled (%s)", r.Evidence.ThrottledPeriods, r.Evidence.Periods, format.Duration(r.Evidence.ThrottledMS))},
 	} {
 		if one.count > 0 {

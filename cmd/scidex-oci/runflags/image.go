@@ -18,10 +18,7 @@ func imageWord(a spec.Analysis) error {
 	if len(args) == 0 {
 		args = []string{"COMMAND"}
 	}
-	line := "run --rootfs " + name + " --"
-	for _, arg := range args {
-		line += " " + format.ShellQuote(arg)
-	}
+	line := "run --rootfs " + name + " -- " + format.ShellLine(args...)
 	return fmt.Errorf("%q reads like an image, not a command; name it with --rootfs: %s (\"scidex-oci image pull %s\" gets it first, \"scidex-oci image ls\" lists those that are there)",
 		name, format.Line(line, 300), name)
 }

@@ -22,11 +22,8 @@ func (k Parser) localScript(a spec.Analysis) error {
 		return nil
 	}
 	line := "run [flags] --script " + format.ShellQuote(name)
-	for i, arg := range a.Command[1:] {
-		if i == 0 {
-			line += " --"
-		}
-		line += " " + format.ShellQuote(arg)
+	if args := a.Command[1:]; len(args) > 0 {
+		line += " -- " + format.ShellLine(args...)
 	}
 	where := "is in your directory, which"
 	if filepath.IsAbs(name) {

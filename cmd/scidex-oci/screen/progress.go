@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
@@ -140,7 +140,7 @@ func (p *Progress) totals(now time.Time) string {
 	if p.total >= 0 {
 		line = fmt.Sprintf("%d of %d done", c.done(), p.total)
 	}
-	line += fmt.Sprintf("  %d failed  %s  %s  %s", c.Failed, result.Count(int64(c.Errors), "error", "errors"), result.Count(int64(p.parallel), "job", "jobs"), Clock(now.Sub(p.since).Milliseconds()))
+	line += fmt.Sprintf("  %d failed  %s  %s  %s", c.Failed, format.Count(c.Errors, "error", "errors"), format.Count(p.parallel, "job", "jobs"), Clock(now.Sub(p.since).Milliseconds()))
 	if p.draining {
 		return line + "  nothing more is started"
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
@@ -132,7 +133,7 @@ func (k *collection) end(r slurm.Round) error {
 	if old {
 		text += "nothing new; so far "
 	}
-	text += fmt.Sprintf("%d complete, %d failed, %d canceled, %s", s.Complete, s.Failed, s.Canceled, result.Count(int64(s.Errors), "error", "errors"))
+	text += fmt.Sprintf("%d complete, %d failed, %d canceled, %s", s.Complete, s.Failed, s.Canceled, format.Count(s.Errors, "error", "errors"))
 	if r.Left > 0 {
 		text += fmt.Sprintf("; %s under way", screen.Count(r.Left, "line"))
 	}

@@ -9,10 +9,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/docker/go-units"
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // maxRead bounds a file that is read whole, in bytes.
@@ -39,7 +39,7 @@ func ReadFrom(name string, from io.Reader) ([]byte, error) {
 		return nil, err
 	}
 	if len(data) > maxRead {
-		return nil, fmt.Errorf("%q is larger than %s", name, units.BytesSize(maxRead))
+		return nil, fmt.Errorf("%q is larger than %s", name, format.Size(maxRead))
 	}
 	return data, nil
 }

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/docker/go-units"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 )
@@ -49,7 +49,7 @@ func (e *examination) judgeDisk(code, dir, at, works string) Finding {
 		return f
 	}
 	free := int64(st.Bavail) * st.Bsize
-	f.Seen = fmt.Sprintf("%s can be written to: %s, %s free", dir, kind(int64(st.Type)), units.BytesSize(float64(free)))
+	f.Seen = fmt.Sprintf("%s can be written to: %s, %s free", dir, kind(int64(st.Type)), format.Size(free))
 	switch {
 	case e.options.MinFree.Above(&st):
 		return f.as(Fail, fmt.Sprintf("runs are refused while less than %s is free: %s", plan.FormatFloor(e.options.MinFree), works),

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // Call is how a node runs this program. All paths are absolute.
@@ -46,21 +48,12 @@ func (s Submission) Script(k int, call Call) string {
 #SBATCH --output=logs/%[8]d_%%a.out
 exec env -i PATH=%[9]s \
   %[10]s slurm task --tmp=%[11]s %[1]s %[8]d "$SLURM_ARRAY_TASK_ID"
-`, Quote(call.Spool), s.JobName(k), len(array.Lines)-1, array.CPUs, array.MemoryMiB, array.Minutes, array.Signal, k, path,
-		Quote(call.Program), Quote(call.Tmp))
+`, format.ShellQuote(call.Spool), s.JobName(k), len(array.Lines)-1, array.CPUs, array.MemoryMiB, array.Minutes, array.Signal, k, path,
+		format.ShellQuote(call.Program), format.ShellQuote(call.Tmp))
 }
 
 // JobName is the name of the k-th array, by which it is found again.
 func (s Submission) JobName(k int) string { return fmt.Sprintf("%s-%d", s.Name, k) }
-
-// Quote makes text a word of a POSIX shell.
-func Quote(text string) string {
-	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%"
-	if text != "" && strings.Trim(text, safe) == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
 
 // ours are the sbatch options that the script sets, and those that would change its meaning.
 var ours = []string{

@@ -118,10 +118,10 @@ func plainNumber(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) 
 func sharedWarning(shared cgroup.Evidence) string {
 	var counted []string
 	if shared.OOMKills > 0 {
-		counted = append(counted, result.Count(shared.OOMKills, "process", "processes")+" killed for lack of memory")
+		counted = append(counted, format.Count(shared.OOMKills, "process", "processes")+" killed for lack of memory")
 	}
 	if shared.PidsDenied > 0 {
-		counted = append(counted, result.Count(shared.PidsDenied, "denied fork", "denied forks"))
+		counted = append(counted, format.Count(shared.PidsDenied, "denied fork", "denied forks"))
 	}
 	if shared.Throttled > 0 {
 		counted = append(counted, shared.Throttled.Round(time.Millisecond).String()+" without CPU")
