@@ -221,15 +221,3 @@ func (t *Target) open(path []byte) (*userdir.Dir, error) {
 	t.last, t.lastPath = at, bytes.Clone(path)
 	return at, err
 }
-
-// Publish renames a finished file of a directory (AT_FDCWD for paths). An existing name is fs.ErrExist.
-func Publish(dir int, temp, name string) error {
-	err := unix.Renameat2(dir, temp, dir, name, unix.RENAME_NOREPLACE)
-	if !errors.Is(err, unix.EINVAL) { // no RENAME_NOREPLACE, as on NFS
-		return err
-	}
-	if err := unix.Linkat(dir, temp, dir, name, 0); err != nil {
-		return err
-	}
-	return unix.Unlinkat(dir, temp, 0)
-}
