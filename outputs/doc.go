@@ -19,7 +19,7 @@
 // Neither launcher nor supervisor holds the verdicts of all files in memory: they wait for the commit in an unnamed file,
 // and the result has a bounded excerpt. The walk makes the system calls, and another goroutine hashes small files in the
 // same order (queue.go); the launcher syncs and names 4,096 of them while the supervisor goes on. Files that nothing else
-// can write to are hard-linked instead of copied (docs/adr/0010).
+// can write to are hard-linked instead of copied (docs/adr/0006).
 //
 // A verdict needs evidence from the entry itself, by statx(2): its type, its mode, a key of fscrypt that was removed, a size
 // that changes (refusal.go). Any other error of a system call, and a name that comes or goes, is a failure of the file system

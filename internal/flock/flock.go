@@ -31,7 +31,7 @@ func Lock(f *os.File, kind int) error { return flock(f, kind) }
 
 // Wait is Lock that ends with ctx, with its cause. It polls, since flock(2) cannot be canceled.
 func Wait(ctx context.Context, f *os.File, kind int) error {
-	for pause := (backoff.Backoff{First: time.Millisecond, Longest: 16 * time.Millisecond}); ; {
+	for pause := (backoff.Backoff{First: time.Millisecond, Longest: 100 * time.Millisecond}); ; {
 		if err := Try(f, kind); !errors.Is(err, ErrHeld) {
 			return err
 		}

@@ -2,6 +2,7 @@ package userdir
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -215,6 +216,20 @@ func TestAppendsToMountedFile(t *testing.T) {
 	must(t, err)
 	_, err = f.WriteString("x")
 	must(t, err, f.Close())
+}
+
+// TestReadsMountedFile: a secret of a container is a mount.
+func TestReadsMountedFile(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	must(t, os.WriteFile(dir+"/secret", []byte("x"), 0o600), os.WriteFile(dir+"/name", nil, 0o600), unix.Mount(dir+"/secret", dir+"/name", "", unix.MS_BIND, ""))
+	defer func() { must(t, unix.Unmount(dir+"/name", 0)) }()
+	f, err := open(t, dir).Read("name")
+	must(t, err)
+	defer f.Close()
+	if read, err := io.ReadAll(f); string(read) != "x" || err != nil {
+		t.Errorf("%q, %v", read, err)
+	}
 }
 
 func TestRemovesOnlyItsOwn(t *testing.T) {

@@ -9,6 +9,7 @@
 package spool
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -124,7 +125,7 @@ func (s Spool) put(n int, run catalog.Run, entries func() (next func() (outputs.
 			return fmt.Errorf("another result has its place, and this one cannot be kept beside it: %w", err)
 		}
 	}
-	return ErrTaken
+	return cmp.Or(atomicfile.SyncDir(filepath.Dir(s.Path(n))), ErrTaken) // the other one may have named it only now
 }
 
 // putBlobs makes all blobs of a run durable.

@@ -30,6 +30,7 @@ type Copied struct {
 // store, that is handed to the new catalog at the end, after all rows were read back and compared: from then on the old one
 // writes nothing, and its gc cannot remove what the new one names. A run that has not ended is left out; if the store would
 // be handed over, it fails the copy. Existing runs are compared and not copied: a further copy completes an interrupted one.
+// What else the old catalog has must be copied before.
 func Copy(ctx context.Context, from, to Store) (Copied, error) {
 	c := &copier{from: from, to: to}
 	if err := c.prepare(ctx); err != nil {

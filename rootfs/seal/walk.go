@@ -162,6 +162,9 @@ func (w *walk) descend(ctx context.Context, dir *os.File, path, name string, dep
 func (w *walk) entry(ctx context.Context, dir int, path, name string) error {
 	p := &pending{entry: entry{path: path}}
 	err := unix.Fstatat(dir, name, &p.st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.EACCES) {
+		err = closed(dir, err)
+	}
 	if err == nil {
 		err = w.content(ctx, p, dir, name)
 	}
@@ -211,6 +214,15 @@ func (w *walk) file(ctx context.Context, p *pending, dir int, name string) error
 		return err
 	}
 	return nil
+}
+
+// closed makes errUnfit of EACCES below a directory, if its mode shows the cause.
+func closed(dir int, err error) error {
+	var st unix.Stat_t
+	if unix.Fstat(dir, &st) == nil && st.Mode&unix.S_IXUSR == 0 {
+		return fmt.Errorf("%w: its directory has the mode %04o", errUnfit, st.Mode&0o7777)
+	}
+	return err
 }
 
 // proven makes errUnfit of the error of an open, if the entry itself shows the cause: its mode, or a mount. Every other error is one of

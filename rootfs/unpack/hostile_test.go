@@ -162,6 +162,14 @@ var cases = []layered{
 		want:   []string{"f a 2", "f b 2"},
 	},
 	{
+		name: "whiteouts of what the layer had and has replaced",
+		layers: []entries{
+			{file("x", "1"), file("d/x", "1")},
+			{file("d/x", "2"), file("d", "2"), dir("d"), file("d/.wh.x", ""), file("d/y", "2"), file(".wh.x", "")},
+		},
+		want: []string{"d d", "f d/y 2"},
+	},
+	{
 		name: "a whiteout of a directory that the layer has anew",
 		layers: []entries{
 			{file("d/x", "1"), file("d/s/y", "1"), file("e/x", "1")},

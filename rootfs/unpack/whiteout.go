@@ -83,6 +83,9 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 		switch err := unix.Unlinkat(p.fd, base, 0); {
 		case errors.Is(err, unix.ENOENT):
 			return l.free(p, base)
+		case err == nil:
+			delete(l.fresh, real)
+			return nil
 		case !errors.Is(err, unix.EISDIR):
 			return removed(real, err)
 		}
@@ -102,6 +105,7 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 	}
 	if err == nil {
 		delete(l.times, real)
+		delete(l.fresh, real)
 	}
 	return removed(real, err)
 }

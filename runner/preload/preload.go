@@ -1,5 +1,5 @@
 // Package preload starts the Python of a script before its run's turn: in the run's own container it imports what the script
-// imports first, and waits (docs/adr/0036). The rest is as in a start without it.
+// imports first, and waits (docs/adr/0055). The rest is as in a start without it.
 package preload
 
 import (

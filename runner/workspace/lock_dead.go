@@ -15,7 +15,6 @@ import (
 // its run is probably just starting, and has nothing to remove. It skips those of other users, too.
 func LockDead(root string, key catalog.Key, uid int) (*StateFile, error) {
 	path := StatePath(root, key)
-	// Plain system calls, four per live run.
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, Ignore(Ignore(&fs.PathError{Op: "open", Path: path, Err: err}, fs.ErrNotExist), fs.ErrPermission)

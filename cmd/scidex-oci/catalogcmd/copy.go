@@ -73,10 +73,12 @@ func runCopy(ctx context.Context, p *command.Program, o copyOptions) error {
 	if err != nil {
 		return err
 	}
-	copied, err := store.Copy(ctx, source.Store, target.Store)
-	if err == nil {
-		copied.Selftests, err = store.CopySelftests(ctx, source.Selftests, target.Selftests)
+	selftests, err := store.CopySelftests(ctx, source.Selftests, target.Selftests)
+	if err != nil {
+		return errors.Join(err, target.Catalog.Close())
 	}
+	copied, err := store.Copy(ctx, source.Store, target.Store)
+	copied.Selftests = selftests
 	for _, key := range copied.NotEnded {
 		fmt.Fprintf(p.Stderr, "left out   %s, which has not ended\n", screen.Escape(key.String()))
 	}

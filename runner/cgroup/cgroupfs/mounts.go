@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/moby/sys/mountinfo"
 )
 
 // Mount is a cgroup mount: the group at its root, and the mount point.
@@ -32,31 +30,44 @@ func (m Mounts) Has(controller string) bool {
 	return ok
 }
 
-// ReadMounts reads this process's proc_pid_mountinfo(5). The first mount of a controller counts.
+// ReadMounts reads this process's proc_pid_mountinfo(5).
 func ReadMounts(proc string) (Mounts, error) {
-	file, err := os.Open(filepath.Join(proc, "self/mountinfo"))
+	raw, err := os.ReadFile(filepath.Join(proc, "self/mountinfo"))
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	mounts, err := mountinfo.GetMountsFromReader(file, mountinfo.FSTypeFilter("cgroup", "cgroup2"))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file.Name(), err)
-	}
 	found := Mounts{}
-	for _, m := range mounts {
-		controllers := []string{""}
-		if m.FSType == "cgroup" {
-			controllers = strings.Split(m.VFSOptions, ",")
-		}
-		for _, controller := range controllers {
-			if !found.Has(controller) {
-				found[controller] = Mount{Root: m.Root, Point: m.Mountpoint}
-			}
-		}
+	for line := range strings.Lines(string(raw)) {
+		found.add(line)
 	}
 	return found, nil
 }
+
+// add skips a line that it does not understand, where moby/sys/mountinfo would read none: an odd mount elsewhere is no reason to
+// refuse every run.
+func (m Mounts) add(line string) {
+	before, after, ok := strings.Cut(strings.TrimSpace(line), " - ")
+	left, right := strings.Fields(before), strings.Fields(after)
+	if !ok || len(left) < 5 || len(right) < 3 {
+		return
+	}
+	here := Mount{Root: unescape(left[3]), Point: unescape(left[4])}
+	switch right[0] {
+	case "cgroup2":
+		if !m.Has("") {
+			m[""] = here
+		}
+	case "cgroup":
+		for option := range strings.SplitSeq(right[2], ",") {
+			if !m.Has(option) {
+				m[option] = here
+			}
+		}
+	}
+}
+
+// unescape undoes mountinfo's octal escapes.
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace
 
 // GroupsOf reads a process's groups by controller (cgroups(7)); the process is a number or "self".
 func GroupsOf(proc, process string) (map[string]string, error) {

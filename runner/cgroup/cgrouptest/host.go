@@ -46,12 +46,12 @@ func (h *Host) Files(dir string, text map[string]string) {
 
 // Mount adds a mount for Self.
 func (h *Host) Mount(root, point, kind, options string) {
-	h.mounts = append(h.mounts, fmt.Sprintf("30 24 0:26 %s %s rw,nosuid - %s cgroup %s\n", root, filepath.Join(h.Dir, point), kind, options))
+	h.mounts = append(h.mounts, fmt.Sprintf("30 24 0:26 %s %s rw,nosuid - %s cgroup %s", root, filepath.Join(h.Dir, point), kind, options))
 }
 
 // Self writes /proc/self for a process in the given groups ("4:memory:/a"), and returns /proc.
 func (h *Host) Self(groups ...string) (proc string) {
-	h.Write("proc/self/mountinfo", strings.Join(h.mounts, ""))
+	h.Write("proc/self/mountinfo", strings.Join(h.mounts, "\n")+"\n")
 	h.Write("proc/self/cgroup", strings.Join(groups, "\n")+"\n")
 	return filepath.Join(h.Dir, "proc")
 }

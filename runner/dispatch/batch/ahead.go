@@ -2,8 +2,8 @@ package batch
 
 // Short analyses take as long to prepare as to run. So the next ones are prepared, up to their first instruction, while
 // earlier ones run. What is prepared when a batch drains has a row in the catalog and is canceled: so nothing is prepared
-// ahead for analyses that would wait for long (docs/adr/0020). Where processors and memory are idle, that is a minute: a
-// script has its modules imported while it waits (docs/adr/0036).
+// ahead for analyses that would wait for long. Where processors and memory are idle, that is a minute: a
+// script has its modules imported while it waits (docs/adr/0055).
 
 // ahead is how many lines may be made ready while others run.
 func (d *dispatch) ahead() int {

@@ -19,6 +19,6 @@
 //     finds the rest.
 //   - A line whose analysis has ended makes room for the next while its outputs are read and committed (Batch.Overlap);
 //     otherwise one of two cores waits for the disk. Where analyses are short, the next containers stand ready at their
-//     gates (docs/adr/0020). Neither applies where the result of a line decides whether others start (--fail-fast,
+//     gates (docs/adr/0055). Neither applies where the result of a line decides whether others start (--fail-fast,
 //     --max-failures), where it may be repeated (--retries), or where it has a hook.
 package batch

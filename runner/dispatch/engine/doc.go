@@ -3,6 +3,6 @@
 //
 //   - The queue is in memory. A request that waits has no row in the catalog: nothing is left of it if it is canceled.
 //   - As in a batch, an analysis whose processes are gone makes room for the next while its outputs are committed, and short
-//     ones are prepared before their turn (docs/adr/0020).
+//     ones are prepared before their turn (docs/adr/0055).
 //   - A caller that goes away has its requests canceled and its runs stopped, except for detached ones.
 package engine

@@ -22,7 +22,7 @@
  * analysis cannot report: the socket is closed in the child before execve(2), and this process is not dumpable, so that
  * /proc/1/fd and ptrace(2) are closed to it.
  *
- * It has no C library (sys.h): the start of one takes longer than all that is done here (docs/adr/0021).
+ * It has no C library (sys.h): the start of one takes longer than all that is done here (docs/adr/0002).
  */
 #include "report.h"
 #include "sys.h"

@@ -48,7 +48,10 @@ func hexInJSON(id []byte) []byte {
 
 // idOf reads an id of hexadecimal digits; what is none is no field.
 func idOf(digits string) []byte {
-	raw, _ := hex.DecodeString(digits)
+	raw, err := hex.DecodeString(digits)
+	if err != nil {
+		return nil
+	}
 	return raw
 }
 

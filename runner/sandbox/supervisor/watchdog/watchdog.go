@@ -142,6 +142,7 @@ func (d *Watchdog) checkFloor() (wait time.Duration, err error) {
 		}
 		if short != nil {
 			d.end(Finding{Short: short})
+			return idle, nil
 		}
 		wait = min(wait, taken(left, bytesPerSecond))
 	}
