@@ -403,7 +403,7 @@ func TestServeReaderStops(t *testing.T) {
 	s.close(0)
 }
 
-// TestServeLeavesNothing: after many requests an engine has no more descriptors than before, and one arena of malloc for all threads.
+// TestServeLeavesNothing: after many requests an engine has no more descriptors than before.
 func TestServeLeavesNothing(t *testing.T) {
 	h := newHarness(t)
 	s := h.serve("--jobs=4")
@@ -433,26 +433,7 @@ func TestServeLeavesNothing(t *testing.T) {
 	before := open()
 	round(60)
 	until(t, hangTimeout/2, fmt.Sprintf("as many are open as before: %q", before), func() bool { return len(open()) <= len(before) })
-	if found := arenas(readFile(t, fmt.Sprintf("/proc/%d/maps", s.cmd.Process.Pid))); len(found) > 1 { // Go's heap may look like one
-		t.Errorf("malloc has arenas of threads: %q", found)
-	}
 	s.close(0)
-}
-
-// arenas are the mappings that glibc's malloc has made for threads: they begin at a multiple of their size of 64 MiB, with what is in use.
-func arenas(maps string) (found []string) {
-	const size = 64 << 20
-	var start uint64
-	for line := range strings.Lines(maps) {
-		var from, to uint64
-		var how string
-		if n, _ := fmt.Sscanf(line, "%x-%x %s", &from, &to, &how); n == 3 && how == "rw-p" && from%size == 0 {
-			start = from
-		} else if start != 0 && how == "---p" && to == start+size {
-			found = append(found, line)
-		}
-	}
-	return found
 }
 
 // note adds a part of a log, which has to follow what came before it.
