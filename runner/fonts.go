@@ -20,8 +20,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// addFonts gives a run that plots matplotlib's list of fonts. Where there is none yet for its root filesystem and runtime, a
-// run of its own makes one, which sees neither the script nor any input. Without a list matplotlib makes its own.
+// addFonts gives a run that plots matplotlib's list of fonts. If there is none yet for its root filesystem and runtime, a
+// run without a row makes one, which sees neither the script nor any input. Without a list matplotlib makes its own.
 func (r *run) addFonts(ctx context.Context) {
 	p := r.task.Plan
 	if p.Inputs.Script == nil || preload.Python(p.Command) == "" || !fontlist.Wanted(p.Analysis, p.Inputs.Script.File) {
@@ -66,7 +66,7 @@ func placesOf(p *plan.Plan) fontlist.Places {
 	return places
 }
 
-// fontsTimeout bounds a run that makes a list. It takes a second, and more where there are thousands of fonts.
+// fontsTimeout bounds a run that makes a list. It takes a second, and more if there are thousands of fonts.
 const fontsTimeout = 30 * time.Second
 
 // makeFonts makes a list of fonts in a run of its own, on the root filesystem and with the runtime and the ids of p.
@@ -81,7 +81,7 @@ func makeFonts(ctx context.Context, host *phase.Host, p *plan.Plan) (fontlist.Li
 	if err != nil {
 		return fontlist.List{}, err
 	}
-	ended, err := aside(ctx, host, request.Request{Analysis: a, Stdout: printed, NoAudit: true}, launched, func(*run) error { return nil })
+	ended, err := runUnrecorded(ctx, host, request.Request{Analysis: a, Stdout: printed, NoAudit: true}, launched)
 	switch {
 	case err != nil:
 		return fontlist.List{}, err

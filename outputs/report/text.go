@@ -1,10 +1,11 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // Piece is a part of a text. A mark stands for a character that is invisible or changes the look of others.
@@ -29,7 +30,7 @@ func pieces(s string, lines bool) []Piece {
 			continue
 		}
 		all = add(all, s[kept:i], false)
-		all = add(all, mark(s[i:i+size], r), true)
+		all = add(all, format.Escape(s[i:i+size], func(rune) bool { return false }), true)
 		i += size
 		kept = i
 	}
@@ -38,22 +39,6 @@ func pieces(s string, lines bool) []Piece {
 
 func harmless(r rune, size int) bool {
 	return unicode.IsGraphic(r) && (r != utf8.RuneError || size > 1)
-}
-
-func mark(s string, r rune) string {
-	switch {
-	case r == '\n':
-		return `\n`
-	case r == '\t':
-		return `\t`
-	case r == '\r':
-		return `\r`
-	case len(s) == 1:
-		return fmt.Sprintf(`\x%02x`, s[0])
-	case r < 0x10000:
-		return fmt.Sprintf(`\u%04x`, r)
-	}
-	return fmt.Sprintf(`\U%08x`, r)
 }
 
 // add joins adjacent marks: a log of control characters must not become one element for each.

@@ -1,4 +1,4 @@
-// Package fontlist keeps the list of fonts that matplotlib makes where its cache directory has none, one for each root
+// Package fontlist keeps the list of fonts that matplotlib makes if its cache directory has none, one for each root
 // filesystem and runtime, so that a run does not open every font.
 package fontlist
 
@@ -39,7 +39,7 @@ func Parse(printed []byte) (List, error) {
 	return List{Name: string(first), Data: data}, nil
 }
 
-// Program prints the list; nothing where matplotlib cannot be imported or keeps its list elsewhere.
+// Program prints the list; nothing if matplotlib cannot be imported or keeps its list elsewhere.
 const Program = `
 import sys
 try:
@@ -51,7 +51,7 @@ for file in pathlib.Path(matplotlib.get_cachedir()).glob("fontlist-v*.json"):
     break
 `
 
-// Find returns the list with that key below root; an error where there is none that can be used.
+// Find returns the list with that key below root, or an error if none can be used.
 func Find(root, key string) (List, error) {
 	file, size, err := cachefile.Open(location(root, key), Max+maxName)
 	if err != nil {

@@ -25,7 +25,7 @@ for f in cache.glob("fontlist-*.json"):
 `
 
 // TestFontList runs scripts that plot: each has matplotlib's list of fonts before it imports matplotlib, made once by a run
-// of ours, which leaves nothing, and whatever an earlier run did to its own copy.
+// without a row, which leaves nothing, and whatever an earlier run did to its own copy.
 func TestFontList(t *testing.T) {
 	h := newHarness(t)
 	h.write("plot.py", listsFonts, 0o644)
@@ -56,8 +56,8 @@ func TestFontList(t *testing.T) {
 		t.Errorf("the kept list is not the one of the runs")
 	}
 	// A run with another cache directory makes its own.
-	if alone := said("--script", "plot.py", "--env", "MPLCONFIGDIR=/work/.cache"); alone[0] != "" {
-		t.Errorf("in another directory there is the list %q", alone[0])
+	if own := said("--script", "plot.py", "--env", "MPLCONFIGDIR=/work/.cache"); own[0] != "" {
+		t.Errorf("in another directory there is the list %q", own[0])
 	}
 	if left, _ := filepath.Glob(filepath.Join(h.root, "runs", "fonts-*")); len(left) > 0 {
 		t.Errorf("left: %q", left)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,23 @@ func TestBadAuthorities(t *testing.T) {
 		t.Setenv("AWS_CA_BUNDLE", path)
 		if _, err := Open(Location{Bucket: "bucket", Endpoint: "https://127.0.0.1:1"}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%v; want %s", err, want)
+		}
+	}
+}
+
+// TestLargeAuthorities: certificates beyond the bound are not dropped without a word.
+func TestLargeAuthorities(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "large.pem")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_CA_BUNDLE", path)
+	for size, want := range map[int64]string{maxAuthorities: "no certificate in PEM", maxAuthorities + 1: "more than 16MiB"} {
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := authorities(func(string) string { return "" }); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d bytes: %v, want %q", size, err, want)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func explain(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	if e.SystemErrno == unix.ENOSPC && (e.Code == sqlite3.ErrIoErr || e.Code == sqlite3.ErrCantOpen) { // on the files beside its own it says no more
+	if e.SystemErrno == unix.ENOSPC && (e.Code == sqlite3.ErrIoErr || e.Code == sqlite3.ErrCantOpen) { // for its log, index and journal it has no code of its own
 		e.Code = sqlite3.ErrFull
 	}
 	switch e.Code {

@@ -51,7 +51,7 @@ func (e *examination) judgeDisk(code, dir, at, works string) Finding {
 	free := int64(st.Bavail) * st.Bsize
 	f.Seen = fmt.Sprintf("%s can be written to: %s, %s free", dir, kind(int64(st.Type)), format.Size(free))
 	switch {
-	case e.options.MinFree.Above(&st):
+	case e.options.MinFree.Below(&st):
 		return f.as(Fail, fmt.Sprintf("runs are refused while less than %s is free: %s", plan.FormatFloor(e.options.MinFree), works),
 			remedies.Remedy{Sentence: "make room, or lower --min-free", Command: "scidex-oci gc"})
 	case code == CodeRoot && remote[int64(st.Type)]:

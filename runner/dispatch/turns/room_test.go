@@ -20,7 +20,7 @@ func begin(ctx context.Context, all *Turns, d Demand) (*Turn, error) {
 	return turn, err
 }
 
-// Whoever gives up waiting makes way for those behind it.
+// An analysis that gives up waiting leaves its place to the next one.
 func TestTurnBehindWhoGaveUp(t *testing.T) {
 	all := New(Room{Jobs: 2, Memory: 4, CPUs: 1})
 	all.Next(Demand{2, 0.5}) // and never ends

@@ -43,18 +43,23 @@ func (f Floor) Look(dir *os.File, of string) (int64, *Shortage, error) {
 	if err := Statfs(dir, &st); err != nil {
 		return 0, nil, fmt.Errorf("free space of %s: %w", of, err)
 	}
-	switch free, floor := Available(&st), f.of(&st); {
-	case st.Blocks == 0:
-		return math.MaxInt64, nil, nil
-	case free < floor:
-		return 0, &Shortage{Of: of, Free: free, Floor: floor}, nil
-	default:
-		return free - floor, nil, nil
+	left := f.left(&st)
+	if left < 0 {
+		return 0, &Shortage{Of: of, Free: Available(&st), Floor: f.of(&st)}, nil
 	}
+	return left, nil, nil
 }
 
-// Above reports whether a file system is below the floor.
-func (f Floor) Above(st *unix.Statfs_t) bool { return st.Blocks > 0 && Available(st) < f.of(st) }
+// Below reports whether a file system has less free than the floor.
+func (f Floor) Below(st *unix.Statfs_t) bool { return f.left(st) < 0 }
+
+// left is the bytes free above the floor, less than 0 if there are too few; math.MaxInt64 if the file system reports no size.
+func (f Floor) left(st *unix.Statfs_t) int64 {
+	if st.Blocks == 0 {
+		return math.MaxInt64
+	}
+	return Available(st) - f.of(st)
+}
 
 // of returns a file system's floor in bytes.
 func (f Floor) of(st *unix.Statfs_t) int64 {

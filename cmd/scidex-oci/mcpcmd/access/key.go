@@ -38,7 +38,7 @@ func ReadKey(path string) (Key, error) {
 	}
 	defer dir.Close()
 	if uid, _, other := dir.Owner(); other {
-		return "", fmt.Errorf("--key-file %q: uid %d owns a directory of this path, and could exchange the key; name a file that only root can", path, uid)
+		return "", fmt.Errorf("--key-file %q: uid %d owns a directory of this path, and could exchange the key; name a file in directories of root", path, uid)
 	}
 	f, err := dir.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {

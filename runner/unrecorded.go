@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/commit"
@@ -12,9 +11,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 )
 
-// aside runs an analysis of ours that is not recorded: it has no row and keeps nothing. prepare may change the run before its
-// execution, and refuse it. The error says why it could not be run to its end.
-func aside(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby, prepare func(*run) error) (phase.Ended, error) {
+// runUnrecorded runs an analysis of scidex-oci's own: it has no row and keeps nothing. The error says why it could not be run to
+// its end.
+func runUnrecorded(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (phase.Ended, error) {
 	r, err := beginIn(ctx, host, unrecorded{host.Catalog}, req, launched)
 	if err != nil {
 		launched.Drop()
@@ -22,9 +21,6 @@ func aside(ctx context.Context, host *phase.Host, req request.Request, launched 
 	}
 	defer launched.Cool()
 	defer r.closeInputs()
-	if err := prepare(r); err != nil {
-		return phase.Ended{}, errors.Join(err, r.space.State.Remove())
-	}
 	ended, _ := execute.Run(ctx, r.task)
 	end := r.end(ended)
 	r.clean(ctx, end, commit.Final{})
