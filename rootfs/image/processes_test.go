@@ -70,7 +70,7 @@ func importAndBlock(args []string) error {
 	_, err = s.Import(context.Background(), args[1], Options{Name: "x", Progress: func(p Progress) {
 		if p.Phase == args[2] {
 			fmt.Println("here")
-			select {}
+			time.Sleep(time.Hour) // select {} is a deadlock to the runtime, which ends the process
 		}
 	}})
 	return errors.Join(err, errors.New("the import ended"))

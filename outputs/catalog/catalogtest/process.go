@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -89,7 +90,7 @@ func stall(ctx context.Context, c catalog.Catalog, name string) error {
 	return c.Commit(ctx, ended(run), func() (outputs.Entry, error) {
 		if i++; i > 3000 { // more than a page cache, so that some of it is on disk
 			fmt.Println("stalled")
-			select {}
+			time.Sleep(time.Hour) // select {} is a deadlock to the runtime, which ends the process
 		}
 		return file(fmt.Sprintf("%s/%d", name, i)), nil
 	})

@@ -45,7 +45,7 @@ func cloneAndWait() {
 		panic(err)
 	}
 	fmt.Println(child.Process.Pid)
-	select {}
+	time.Sleep(time.Hour) // select {} is a deadlock to the runtime, which ends the process
 }
 
 // cloneAndFill has hardly a descriptor of its own yet, so that the lowest are free.
