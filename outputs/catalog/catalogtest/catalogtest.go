@@ -14,14 +14,19 @@ import (
 
 // Driver is an implementation's input to the suite.
 type Driver struct {
-	// Fresh returns the address of a new database.
+	// Fresh returns the address of a new database, without a schema if Open makes one.
 	Fresh func(t *testing.T) string
+	// Empty returns the address of a database without rows; Fresh if it is nil.
+	Empty func(t *testing.T) string
 	// Open opens one more handle on the database at an address, in any process.
 	Open func(ctx context.Context, address string) (catalog.Database, error)
 }
 
 // Run runs the suite.
 func Run(t *testing.T, d Driver) {
+	if d.Empty == nil {
+		d.Empty = d.Fresh
+	}
 	tests := []struct {
 		name string
 		test func(*testing.T, Driver)

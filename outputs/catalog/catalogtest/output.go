@@ -83,7 +83,7 @@ func testOutputs(t *testing.T, d Driver) {
 
 // A listing, even of hours, blocks no writer.
 func testOutputsWhileWriting(t *testing.T, d Driver) {
-	address := d.Fresh(t)
+	address := d.Empty(t)
 	c, other := opened(t, d, address), opened(t, d, address)
 	run := finish(t, c, intent("a", 1), file("1"), file("2"), file("3"))
 	var got []outputs.Entry

@@ -33,7 +33,7 @@ func testProcessesOpen(t *testing.T, d Driver) {
 }
 
 func testProcessesCommit(t *testing.T, d Driver) {
-	address := d.Fresh(t)
+	address := d.Empty(t)
 	var processes []*process
 	for i := range 6 {
 		processes = append(processes, spawn(t, "commit", address, fmt.Sprint("process-", i)))
@@ -50,7 +50,7 @@ func testProcessesCommit(t *testing.T, d Driver) {
 }
 
 func testKilledWhileCommitting(t *testing.T, d Driver) {
-	address := d.Fresh(t)
+	address := d.Empty(t)
 	c := opened(t, d, address)
 	p := spawn(t, "stall", address, "a")
 	must(t, p.start.Close())
@@ -68,7 +68,7 @@ func testKilledWhileCommitting(t *testing.T, d Driver) {
 // testKilledAnywhere kills a process that commits in a loop: what it reported is committed, and what it did not report is
 // there completely or not at all.
 func testKilledAnywhere(t *testing.T, d Driver) {
-	address := d.Fresh(t)
+	address := d.Empty(t)
 	for round := range 8 {
 		p := spawn(t, "forever", address, fmt.Sprint("round-", round))
 		must(t, p.start.Close())

@@ -98,7 +98,7 @@ func opened(t *testing.T, d Driver, address string) catalog.Database {
 // fresh opens a handle on a new database.
 func fresh(t *testing.T, d Driver) catalog.Database {
 	t.Helper()
-	return opened(t, d, d.Fresh(t))
+	return opened(t, d, d.Empty(t))
 }
 
 func create(t *testing.T, c catalog.Catalog, run catalog.Run) catalog.Run {

@@ -40,7 +40,7 @@ func testDelete(t *testing.T, d Driver) {
 }
 
 func testCatalogID(t *testing.T, d Driver) {
-	address := d.Fresh(t)
+	address := d.Empty(t)
 	first := catalogID(t, opened(t, d, address))
 	if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(first) {
 		t.Errorf("catalog id %q is not 32 hexadecimal digits", first)
@@ -61,7 +61,7 @@ func catalogID(t *testing.T, c catalog.Catalog) string {
 }
 
 func testClose(t *testing.T, d Driver) {
-	address := d.Fresh(t)
+	address := d.Empty(t)
 	c, err := d.Open(t.Context(), address)
 	must(t, err)
 	run := finish(t, c, intent("a", 1), file("1"))
@@ -79,7 +79,7 @@ func testClose(t *testing.T, d Driver) {
 // testHandles uses separate and shared handles in goroutines.
 func testHandles(t *testing.T, d Driver) {
 	const committers, each = 8, 6
-	address := d.Fresh(t)
+	address := d.Empty(t)
 	shared := opened(t, d, address)
 	together(t, committers, func(i int) error {
 		c := shared
@@ -92,7 +92,7 @@ func testHandles(t *testing.T, d Driver) {
 }
 
 func testHandlesCreateOneRun(t *testing.T, d Driver) {
-	address := d.Fresh(t)
+	address := d.Empty(t)
 	c := opened(t, d, address)
 	var mu sync.Mutex
 	var won []string
@@ -114,7 +114,7 @@ func testHandlesCreateOneRun(t *testing.T, d Driver) {
 }
 
 func testHandlesCommitOneRun(t *testing.T, d Driver) {
-	address := d.Fresh(t)
+	address := d.Empty(t)
 	c := opened(t, d, address)
 	run := ended(create(t, c, intent("a", 1)))
 	together(t, 8, func(i int) error {

@@ -32,6 +32,10 @@ type cluster struct {
 	died     chan error
 	making   sync.Mutex // a database: its roles are those of the whole cluster
 	held     *os.File   // the directory, locked as long as this process lives
+
+	copying   sync.Mutex
+	originals map[string]string // databases that others are copies of, by what is in them
+	empty     chan string       // databases with the newest schema that a test has given back
 }
 
 // shared is the cluster of all tests of this process that need not stop it; every test has databases of its own.
@@ -69,7 +73,7 @@ func ownCluster(t testing.TB) *cluster {
 }
 
 func newCluster() (c *cluster, err error) {
-	c = &cluster{}
+	c = &cluster{originals: map[string]string{}, empty: make(chan string, 100)}
 	if c.programs, err = programs(); err != nil {
 		return nil, err
 	}
@@ -308,6 +312,39 @@ func (c *cluster) database(t testing.TB) string {
 	if !value[bool](t, c, name, `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = 'runner')`) {
 		c.execute(t, name, logins)
 	}
+	return name
+}
+
+// copyOf makes a copy of a database that fill makes of an empty one, once for each what. Its identity is its own.
+func (c *cluster) copyOf(t testing.TB, what string, fill func(original string)) string {
+	t.Helper()
+	c.copying.Lock()
+	defer c.copying.Unlock()
+	if c.originals[what] == "" {
+		original := c.database(t)
+		fill(original)
+		c.originals[what] = original
+	}
+	name := fmt.Sprintf("catalog_%d", databases.Add(1))
+	c.execute(t, "postgres", "CREATE DATABASE "+name+" TEMPLATE "+c.originals[what])
+	c.execute(t, name, `UPDATE scidex_oci.catalog_meta SET value = replace(gen_random_uuid()::text, '-', '') WHERE key = 'catalog_id'`)
+	return name
+}
+
+// lent is a database with the newest schema, for a test that leaves the schema as it is. Emptying one takes the server a tenth
+// of what a new one does.
+func (c *cluster) lent(t testing.TB) (name string) {
+	t.Helper()
+	select {
+	case name = <-c.empty:
+		c.execute(t, name, `DO $$ BEGIN EXECUTE (
+			SELECT 'TRUNCATE ' || string_agg(format('%I.%I', schemaname, tablename), ', ') || ' RESTART IDENTITY' FROM pg_tables
+			WHERE schemaname = 'scidex_oci' AND tablename NOT IN ('catalog_meta', 'goose_db_version')); END $$;
+			UPDATE scidex_oci.catalog_meta SET value = replace(gen_random_uuid()::text, '-', '') WHERE key = 'catalog_id'`)
+	default:
+		name = migrated(t, c)
+	}
+	t.Cleanup(func() { c.empty <- name })
 	return name
 }
 

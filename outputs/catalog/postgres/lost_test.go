@@ -57,10 +57,10 @@ func opened(t testing.TB, url string) *Catalog {
 // migrated is a database with the newest schema, made by scidex_admin.
 func migrated(t testing.TB, c *cluster) string {
 	t.Helper()
-	name := c.database(t)
-	_, _, err := Migrate(t.Context(), c.url("boss", name))
-	must(t, err)
-	return name
+	return c.copyOf(t, "the newest schema", func(original string) {
+		_, _, err := Migrate(t.Context(), c.url("boss", original))
+		must(t, err)
+	})
 }
 
 // wantCommitted checks that a run is there with n entries, each once.

@@ -18,6 +18,10 @@ func asAdmin() catalogtest.Driver {
 			c := theCluster(t)
 			return c.url("boss", c.database(t))
 		},
+		Empty: func(t *testing.T) string {
+			c := theCluster(t)
+			return c.url("boss", c.lent(t))
+		},
 		Open: openAny,
 	}
 }
@@ -27,10 +31,7 @@ func asRunner() catalogtest.Driver {
 	return catalogtest.Driver{
 		Fresh: func(t *testing.T) string {
 			c := theCluster(t)
-			name := c.database(t)
-			_, _, err := Migrate(t.Context(), c.url("boss", name))
-			must(t, err)
-			return c.url("runner", name)
+			return c.url("runner", c.lent(t))
 		},
 		Open: openAny,
 	}

@@ -35,12 +35,30 @@ type queued struct {
 func newQueued(t *testing.T) *queued {
 	t.Helper()
 	t.Parallel()
-	admin, runner, execute := postgres.Roled(t)
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	boss := opening(t, admin)
-	c := opening(t, runner)
-	_, err := riverqueue.Open(t.Context(), c, log)
-	if err == nil || !strings.Contains(err.Error(), "catalog migrate") {
+	roles := postgres.WithQueue(t, func(roles postgres.Roles) { migrateQueue(t, roles) })
+	c := opening(t, roles.Runner)
+	q, err := riverqueue.Open(t.Context(), c, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &queued{t, c, q, roles.Runner, roles.Execute}
+}
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// TestQueueMigrates: the role of runs makes no tables and says who does; that of administrators makes them, once.
+func TestQueueMigrates(t *testing.T) {
+	migrateQueue(t, postgres.Fresh(t))
+}
+
+// migrateQueue makes the tables of an empty database. Their connections are closed: nobody may copy a database that is in use.
+func migrateQueue(t *testing.T, roles postgres.Roles) {
+	t.Helper()
+	boss := connect(t, roles.Admin)
+	defer boss.Close()
+	c := connect(t, roles.Runner)
+	defer c.Close()
+	if _, err := riverqueue.Open(t.Context(), c, quiet()); err == nil || !strings.Contains(err.Error(), "catalog migrate") {
 		t.Fatalf("the role of runs may make tables: %v", err)
 	}
 	if before, after, err := riverqueue.Migrate(t.Context(), boss); before != 0 || after < 7 || err != nil {
@@ -49,19 +67,20 @@ func newQueued(t *testing.T) *queued {
 	if before, after, err := riverqueue.Migrate(t.Context(), c); before != after || err != nil {
 		t.Fatalf("migrated again from %d to %d: %v", before, after, err)
 	}
-	q, err := riverqueue.Open(t.Context(), c, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &queued{t, c, q, runner, execute}
 }
 
-func opening(t *testing.T, url string) *postgres.Catalog {
+func connect(t *testing.T, url string) *postgres.Catalog {
 	t.Helper()
 	c, err := postgres.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+func opening(t *testing.T, url string) *postgres.Catalog {
+	t.Helper()
+	c := connect(t, url)
 	t.Cleanup(func() { _ = c.Close() }) // nothing is under way
 	return c
 }

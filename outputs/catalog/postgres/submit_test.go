@@ -229,19 +229,19 @@ func (q *queued) waitsForALock() {
 
 // Before the queue has its tables, and to whoever is not in scidex_run, submit says so.
 func TestSubmitWhereItCannot(t *testing.T) {
-	admin, runner, execute := postgres.Roled(t)
+	roles := postgres.Fresh(t)
 	call := func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `SELECT scidex_oci.submit('{"command": ["true"]}')`)
 		return err
 	}
-	c := opening(t, admin)
+	c := opening(t, roles.Admin)
 	if err := c.Within(t.Context(), call); err == nil || !strings.Contains(err.Error(), "the tables of the queue are not there") {
 		t.Errorf("without a queue: %v", err)
 	}
-	if err := opening(t, runner).Within(t.Context(), call); err == nil || !strings.Contains(err.Error(), "the tables of the queue are not there") {
+	if err := opening(t, roles.Runner).Within(t.Context(), call); err == nil || !strings.Contains(err.Error(), "the tables of the queue are not there") {
 		t.Errorf("without a queue, as who runs: %v", err)
 	}
-	execute(`DO $$ BEGIN IF has_function_privilege('stranger', 'scidex_oci.submit(jsonb, integer)', 'EXECUTE') THEN RAISE 'a stranger may submit'; END IF; END $$`)
+	roles.Execute(`DO $$ BEGIN IF has_function_privilege('stranger', 'scidex_oci.submit(jsonb, integer)', 'EXECUTE') THEN RAISE 'a stranger may submit'; END IF; END $$`)
 }
 
 // analysis is a job as a client of River's own that only inserts writes it (docs/queue.md).
