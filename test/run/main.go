@@ -9,11 +9,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -107,7 +109,7 @@ func choose(ctx context.Context, o options) ([]string, error) {
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("no test matches -run %s", o.pattern)
+		return nil, errors.Join(fmt.Errorf("no test matches -run %s", o.pattern), leftOut(o, pattern))
 	}
 	random := rand.New(rand.NewPCG(o.seed, 0)) //nolint:gosec // an order, no secret
 	random.Shuffle(len(chosen), func(i, k int) { chosen[i], chosen[k] = chosen[k], chosen[i] })
@@ -134,6 +136,17 @@ func list(ctx context.Context, o options) ([]string, error) {
 		chosen = slices.DeleteFunc(slices.Clone(chosen), func(name string) bool { return slices.Contains(left, name) })
 	}
 	return chosen, nil
+}
+
+// leftOut names the files of -except that have tests of a pattern.
+func leftOut(o options, pattern *regexp.Regexp) (err error) {
+	for _, path := range o.except {
+		text, readErr := os.ReadFile(path)
+		if err = errors.Join(err, readErr); slices.ContainsFunc(words(string(text)), pattern.MatchString) {
+			err = errors.Join(err, fmt.Errorf("%s has one, which another tier runs: scripts/test %s", path, filepath.Base(filepath.Dir(path))))
+		}
+	}
+	return err
 }
 
 // namesIn returns the names that a file has, each of which must be a test.
