@@ -72,6 +72,19 @@ func TryOpen(path string, flags int, mode uint32, kind int) (*os.File, error) {
 	return open(path, flags, mode, func(f *os.File) error { return Try(f, kind) })
 }
 
+// MakeDir makes a missing directory, for its owner only, and waits for its exclusive lock until ctx ends.
+func MakeDir(ctx context.Context, path string) (*os.File, error) {
+	for {
+		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		f, err := Open(ctx, path, unix.O_RDONLY|unix.O_DIRECTORY, 0, Exclusive)
+		if !errors.Is(err, fs.ErrNotExist) { // the last holder has removed it
+			return f, err
+		}
+	}
+}
+
 func open(path string, flags int, mode uint32, lock func(*os.File) error) (*os.File, error) {
 	for {
 		fd, err := unix.Open(path, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)

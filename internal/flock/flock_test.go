@@ -115,6 +115,29 @@ func TestOpenWaitsAndLocksWhatHasTheNameNow(t *testing.T) {
 	}
 }
 
+// The last holder removes the directory while the next one waits.
+func TestMakeDirWaitsAndMakesWhatIsRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dir")
+	holder, err := flock.MakeDir(t.Context(), path)
+	must(t, err)
+	got := make(chan *os.File)
+	go func() {
+		f, err := flock.MakeDir(t.Context(), path)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- f
+	}()
+	waitUntilOpened(t, path)
+	must(t, os.Remove(path))
+	must(t, holder.Close())
+	f := <-got
+	defer f.Close()
+	if named, err := flock.Named(f, path); !named || err != nil {
+		t.Fatal(named, err)
+	}
+}
+
 // waitUntilOpened waits until this process has the file open twice.
 func waitUntilOpened(t *testing.T, path string) {
 	t.Helper()

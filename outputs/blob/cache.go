@@ -8,8 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
@@ -28,7 +27,7 @@ func (s *Store) Trim(needed func() (func(sha256 string) bool, error)) error {
 	if s.remote == nil {
 		return nil
 	}
-	mark := filepath.Join(s.dir, trimFile)
+	mark := filepath.Join(s.Dir(), trimFile)
 	info, err := os.Stat(mark)
 	if err == nil && time.Since(info.ModTime()) < trimEvery || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -41,14 +40,17 @@ func (s *Store) Trim(needed func() (func(sha256 string) bool, error)) error {
 }
 
 func (s *Store) trim(most int64, needed func() (func(sha256 string) bool, error)) error {
-	lock, err := s.tryLock(blobsDir)
-	if lock == nil || err != nil {
+	release, err := s.TrySweep()
+	if errors.Is(err, flock.ErrHeld) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	defer lock.Close()
-	var all []Found
+	defer func() { _ = release() }()
+	var all []cas.Found
 	total := int64(0)
-	err = s.walkHere(nil, func(f Found) bool {
+	err = s.Store.Walk(nil, func(f cas.Found) bool {
 		all, total = append(all, f), total+f.Size
 		return true
 	})
@@ -59,7 +61,7 @@ func (s *Store) trim(most int64, needed func() (func(sha256 string) bool, error)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(all, func(a, b Found) int { return a.Modified.Compare(b.Modified) })
+	slices.SortFunc(all, func(a, b cas.Found) int { return a.Modified.Compare(b.Modified) })
 	for _, f := range all {
 		if total <= most/2 { // so not every run trims
 			break
@@ -67,28 +69,12 @@ func (s *Store) trim(most int64, needed func() (func(sha256 string) bool, error)
 		if keep(f.SHA256) {
 			continue
 		}
-		if err := s.forget(f.SHA256); err != nil {
+		if err := s.Store.Remove(f.SHA256); err != nil {
 			return err
 		}
 		total -= f.Size
 	}
 	return nil
-}
-
-// tryLock is lock, exclusive; nil if it is held.
-func (s *Store) tryLock(name string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(s.dir, name), os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := flock.Try(f, flock.Exclusive); err != nil {
-		f.Close()
-		if errors.Is(err, flock.ErrHeld) {
-			err = nil
-		}
-		return nil, err
-	}
-	return f, nil
 }
 
 // EmptyCache removes all copies of a shared store's blobs, except those that needed names. It does nothing while a run of
@@ -97,18 +83,21 @@ func (s *Store) EmptyCache(needed func() (func(sha256 string) bool, error)) erro
 	if s.remote == nil {
 		return nil
 	}
-	lock, err := s.tryLock(blobsDir)
-	if lock == nil || err != nil {
+	release, err := s.TrySweep()
+	if errors.Is(err, flock.ErrHeld) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer func() { _ = release() }()
 	keep, err := needed()
 	if err != nil {
 		return err
 	}
 	var failed error
-	err = s.walkHere(keep, func(f Found) bool {
-		failed = s.forget(f.SHA256)
+	err = s.Store.Walk(keep, func(f cas.Found) bool {
+		failed = s.Store.Remove(f.SHA256)
 		return failed == nil
 	})
 	return errors.Join(err, failed)

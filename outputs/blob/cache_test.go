@@ -1,11 +1,35 @@
 package blob
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 )
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// publish makes a blob, up to the commit.
+func publish(t testing.TB, s *Store, content string) (*cas.Ingest, string) {
+	t.Helper()
+	sum := sha256.Sum256([]byte(content))
+	digest := hex.EncodeToString(sum[:])
+	i, err := s.NewIngest("run-1@1")
+	must(t, err)
+	_, err = i.Put(digest, strings.NewReader(content))
+	must(t, errors.Join(err, i.Sync()))
+	return i, digest
+}
 
 // elsewhere is a remote that nobody asks anything.
 type elsewhere struct{ Remote }
@@ -17,7 +41,9 @@ func TestTrim(t *testing.T) {
 	must(t, err)
 	sums := make([]string, 10) // the first is the oldest
 	for i := range sums {
-		sums[i] = put(t, s, string(rune('a'+i)))
+		var ingest *cas.Ingest
+		ingest, sums[i] = publish(t, s, string(rune('a'+i)))
+		must(t, ingest.Close())
 		then := time.Now().Add(time.Duration(i-20) * time.Minute)
 		path, err := s.Path(sums[i])
 		must(t, errors.Join(err, os.Chtimes(path, then, then)))
@@ -26,15 +52,14 @@ func TestTrim(t *testing.T) {
 		return func(sum string) bool { return sum == sums[1] }, nil
 	}
 	count := func() (n int) {
-		must(t, s.walkHere(nil, func(Found) bool { n++; return true }))
+		must(t, s.Store.Walk(nil, func(cas.Found) bool { n++; return true }))
 		return n
 	}
 	must(t, s.trim(10, needed))
 	if n := count(); n != 10 {
 		t.Errorf("%d copies of 10 that may be there", n)
 	}
-	i := newIngest(t, s)
-	must(t, i.Publish(fill(t, i, "!"), digest("!")))
+	i, _ := publish(t, s, "!")
 	must(t, s.trim(4, needed))
 	if n := count(); n != 11 {
 		t.Errorf("%d copies while a run publishes", n)
@@ -45,7 +70,7 @@ func TestTrim(t *testing.T) {
 		t.Errorf("%d copies, want 4", n)
 	}
 	for _, i := range []int{1, 8, 9} {
-		if _, err := s.sizeHere(sums[i]); err != nil {
+		if _, err := s.Store.Size(sums[i]); err != nil {
 			t.Errorf("copy %d: %v", i, err)
 		}
 	}
@@ -58,8 +83,7 @@ func TestTrim(t *testing.T) {
 	needed = func() (func(string) bool, error) {
 		return func(sum string) bool { return sum == sums[9] }, nil
 	}
-	i = newIngest(t, s)
-	must(t, i.Publish(fill(t, i, "?"), digest("?")))
+	i, _ = publish(t, s, "?")
 	must(t, s.EmptyCache(needed)) // does not wait
 	if n := count(); n != 5 {
 		t.Errorf("%d copies while a run publishes, want 5", n)

@@ -2,7 +2,6 @@ package blob
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
-	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // CatalogID returns the identity of the catalog that the store belongs to, or "" if none yet.
@@ -34,7 +32,7 @@ func (s *Store) CatalogID(ctx context.Context) (string, error) {
 }
 
 func (s *Store) idHere() (string, error) {
-	content, err := os.ReadFile(filepath.Join(s.dir, idFile))
+	content, err := os.ReadFile(filepath.Join(s.Dir(), idFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -43,7 +41,7 @@ func (s *Store) idHere() (string, error) {
 	}
 	id := strings.TrimSuffix(string(content), "\n")
 	if err := checkID(id); err != nil {
-		return "", fmt.Errorf("blob store: %s: %w", filepath.Join(s.dir, idFile), err)
+		return "", fmt.Errorf("blob store: %s: %w", filepath.Join(s.Dir(), idFile), err)
 	}
 	return id, nil
 }
@@ -54,12 +52,8 @@ func (s *Store) Stands() error {
 	if s.remote != nil {
 		return nil
 	}
-	now, err := os.Lstat(filepath.Join(s.dir, blobsDir))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("blob store: %w", err)
-	}
-	if err != nil || !os.SameFile(s.blobs, now) {
-		return fmt.Errorf("blob store %s: the directory has been removed or replaced since this command opened it; put it back, or a copy of it from a backup", s)
+	if err := s.Store.Stands(); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	bound := s.bound
@@ -118,11 +112,11 @@ func Same(a, b *Store) (bool, error) {
 	if a.remote != nil || b.remote != nil {
 		return a.String() == b.String(), nil
 	}
-	ours, err := os.Stat(a.dir)
+	ours, err := os.Stat(a.Dir())
 	if err != nil {
 		return false, fmt.Errorf("blob store: %w", err)
 	}
-	theirs, err := os.Stat(b.dir)
+	theirs, err := os.Stat(b.Dir())
 	if err != nil {
 		return false, fmt.Errorf("blob store: %w", err)
 	}
@@ -131,7 +125,7 @@ func Same(a, b *Store) (bool, error) {
 
 // writeID writes the file whole or not at all, and never replaces another.
 func (s *Store) writeID(id string) error {
-	if _, err := os.Lstat(filepath.Join(s.dir, idFile)); err == nil {
+	if _, err := os.Lstat(filepath.Join(s.Dir(), idFile)); err == nil {
 		return fs.ErrExist
 	}
 	return s.placeID(id, atomicfile.File.Link)
@@ -141,13 +135,13 @@ func (s *Store) writeID(id string) error {
 func (s *Store) replaceID(id string) error { return s.placeID(id, atomicfile.File.Replace) }
 
 // placeID writes a temporary file and calls place to rename it.
-func (s *Store) placeID(id string, place func(f atomicfile.File, to string, d atomicfile.Durability) error) error {
-	gate, err := s.lock(ingestDir, flock.Shared) // guards the temporary file from CleanIngests
+func (s *Store) placeID(id string, place func(f atomicfile.File, to string, d atomicfile.Durability) error) (err error) {
+	ingest, err := s.NewIngest(idFile)
 	if err != nil {
 		return err
 	}
-	defer gate.Close()
-	f, err := atomicfile.Create(filepath.Join(gate.Name(), idFile+"-"+rand.Text()))
+	defer func() { err = errors.Join(err, ingest.Close()) }()
+	f, err := atomicfile.Create(filepath.Join(ingest.Dir().Name(), idFile))
 	if err != nil {
 		return err
 	}
@@ -155,13 +149,13 @@ func (s *Store) placeID(id string, place func(f atomicfile.File, to string, d at
 	if err := errors.Join(err, f.Chmod(0o400)); err != nil {
 		return errors.Join(err, f.Discard())
 	}
-	return place(f, filepath.Join(s.dir, idFile), atomicfile.Durable)
+	return place(f, filepath.Join(s.Dir(), idFile), atomicfile.Durable)
 }
 
 // checkID accepts one short line of ordinary characters.
 func checkID(id string) error {
 	if id == "" || len(id) > 128 {
-		return fmt.Errorf("catalog id %q: it has %d characters, not 1 to 128", clip(id), len(id))
+		return fmt.Errorf("catalog id %.80q: it has %d characters, not 1 to 128", id, len(id))
 	}
 	for _, c := range []byte(id) {
 		if c <= ' ' || c > '~' {

@@ -2,14 +2,13 @@ package blob
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 )
 
 // Remote is the backend of a shared store, such as a bucket. The store's directory holds pending uploads and copies. Call
@@ -24,9 +23,9 @@ type Remote interface {
 	// Open does not verify. A missing blob is fs.ErrNotExist, here and for Size, which is in bytes.
 	Open(ctx context.Context, sha256 string) (io.ReadCloser, error)
 	Size(ctx context.Context, sha256 string) (int64, error)
-	Walk(ctx context.Context, yield func(Found) bool) error
+	Walk(ctx context.Context, yield func(cas.Found) bool) error
 	// Remove removes those not uploaded since before, and returns them.
-	Remove(ctx context.Context, blobs []Found, before time.Time) ([]Found, error)
+	Remove(ctx context.Context, blobs []cas.Found, before time.Time) ([]cas.Found, error)
 	// CleanUploads aborts uploads that were started before, and counts them.
 	CleanUploads(ctx context.Context, before time.Time, dry bool) (int, error)
 	// CatalogID is "" if there is none. SetCatalogID keeps an existing one.
@@ -36,13 +35,6 @@ type Remote interface {
 	// URL names it, without credentials. String is for people: it contains no secrets.
 	URL() string
 	String() string
-}
-
-// Found is a blob of a listing.
-type Found struct {
-	SHA256   string
-	Size     int64 // bytes
-	Modified time.Time
 }
 
 // ErrPasses is wrapped by transient errors of a Remote.
@@ -80,7 +72,7 @@ func (s *Store) String() string {
 	if s.remote != nil {
 		return s.remote.String()
 	}
-	return s.dir
+	return s.Dir()
 }
 
 // URL names the store, as file://DIR or that of its Remote; below it, /sha256/ and a digest name a blob.
@@ -88,52 +80,35 @@ func (s *Store) URL() string {
 	if s.remote != nil {
 		return s.remote.URL()
 	}
-	return "file://" + s.dir
+	return "file://" + s.Dir()
 }
 
 // Keep makes sure that blobs are where rows may name them. Call it after Sync and before the commit, and before each retry
-// of a commit. In a directory they are there by then. It calls kept for each uploaded blob, from several goroutines. An
-// error is ErrPasses if it is transient.
+// of a commit. In a directory they are there by then, if it Stands. It calls kept for each uploaded blob, from several goroutines.
+// An error is ErrPasses if it is transient.
 func (s *Store) Keep(ctx context.Context, digests []string, kept func()) error {
-	if s.remote == nil || len(digests) == 0 {
+	if s.remote == nil {
+		return s.Stands()
+	}
+	if len(digests) == 0 {
 		return nil
 	}
-	return s.remote.Keep(ctx, digests, s.openHere, kept)
+	return s.remote.Keep(ctx, digests, s.Store.Open, kept)
 }
 
 // Fetch opens a blob as a file of this host, read to its end and verified. For a shared store it makes a copy here, which
 // stays until Trim or EmptyCache.
 func (s *Store) Fetch(ctx context.Context, sha256 string) (*os.File, error) {
-	f, err := s.verifiedHere(sha256)
-	if s.remote == nil || err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrCorrupt) {
+	f, err := s.Verified(sha256)
+	if s.remote == nil || err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, cas.ErrCorrupt) {
 		return f, err
 	}
-	return s.download(ctx, sha256, errors.Is(err, ErrCorrupt))
+	return s.download(ctx, sha256)
 }
 
-// verifiedHere opens the file of a blob in the directory.
-func (s *Store) verifiedHere(digest string) (*os.File, error) {
-	f, err := s.openHere(digest)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.New()
-	_, err = io.Copy(sum, f)
-	if got := hex.EncodeToString(sum.Sum(nil)); err == nil && got != digest {
-		err = fmt.Errorf("blob %s: %w: its contents have the digest %s", digest, ErrCorrupt, got)
-	}
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// download makes a copy in the directory. A damaged one of the same size is removed first. A whole one stays: another
-// process may have fetched it meanwhile, and be about to open it.
-func (s *Store) download(ctx context.Context, sha256 string, damaged bool) (_ *os.File, err error) {
+// download makes a copy in the directory, which replaces a damaged one. A whole one stays: another process may have fetched it
+// meanwhile, and be about to open it.
+func (s *Store) download(ctx context.Context, sha256 string) (_ *os.File, err error) {
 	from, err := s.remote.Open(ctx, sha256)
 	if err != nil {
 		return nil, err
@@ -144,32 +119,8 @@ func (s *Store) download(ctx context.Context, sha256 string, damaged bool) (_ *o
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, ingest.Close()) }() // until then Trim skips it
-	name, to, err := ingest.Create()
-	if err != nil {
+	if _, err := ingest.Put(sha256, from); err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(to, newVerified(from, sha256))
-	if err := errors.Join(err, to.Close()); err != nil {
-		return nil, err
-	}
-	if damaged {
-		if err := s.forget(sha256); err != nil {
-			return nil, err
-		}
-	}
-	if err := ingest.Publish(name, sha256); err != nil {
-		return nil, err
-	}
-	return s.verifiedHere(sha256)
-}
-
-// Verify reads a blob in the store itself, not a copy, to its end.
-func (s *Store) Verify(ctx context.Context, sha256 string) error {
-	f, err := s.openKept(ctx, sha256)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = io.Copy(io.Discard, f)
-	return err
+	return s.Verified(sha256)
 }

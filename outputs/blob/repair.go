@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 )
 
-// Repair replaces or restores a blob in the store from a copy of its content. A copy of other content is ErrCorrupt; then
+// Repair replaces or restores a blob in the store from a copy of its content. A copy of other content is cas.ErrCorrupt; then
 // nothing has changed.
 func (s *Store) Repair(ctx context.Context, sha256 string, from io.Reader) (err error) {
 	ingest, err := s.NewIngest("repair")
@@ -16,15 +18,10 @@ func (s *Store) Repair(ctx context.Context, sha256 string, from io.Reader) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, ingest.Close()) }() // until then gc skips it
-	name, to, err := ingest.Create()
-	if err != nil {
-		return err
+	if _, err := ingest.Put(sha256, from); err != nil {
+		return fmt.Errorf("repair blob %.80s: %w", sha256, err)
 	}
-	_, err = io.Copy(to, newVerified(io.NopCloser(from), sha256))
-	if err := errors.Join(err, to.Close()); err != nil {
-		return fmt.Errorf("repair blob %s: %w", clip(sha256), err)
-	}
-	if err := errors.Join(ingest.Publish(name, sha256), ingest.Sync()); err != nil {
+	if err := ingest.Sync(); err != nil {
 		return err
 	}
 	_, err = s.RepairFromCache(ctx, sha256)
@@ -36,8 +33,8 @@ func (s *Store) RepairFromCache(ctx context.Context, sha256 string) (repaired bo
 	if s.remote == nil {
 		return false, nil
 	}
-	f, err := s.verifiedHere(sha256)
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrCorrupt) {
+	f, err := s.Verified(sha256)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, cas.ErrCorrupt) {
 		return false, nil
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
@@ -14,7 +15,7 @@ import (
 // shelf is a real blob store with what a test has put there.
 type shelf struct {
 	store  *blob.Store
-	ingest *blob.Ingest
+	ingest *cas.Ingest
 }
 
 func (s shelf) Open(sha256 string) (io.ReadCloser, error) {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -132,7 +133,7 @@ func (s Spool) read(n int, each func(outputs.Entry) error) (catalog.Run, error) 
 }
 
 // fetch copies one blob into the store and verifies it.
-func (s Spool) fetch(to *blob.Store, ingest *blob.Ingest, digest string) error {
+func (s Spool) fetch(to *blob.Store, ingest *cas.Ingest, digest string) error {
 	if _, err := to.Path(digest); err != nil {
 		return err // it may be no file name
 	}
@@ -141,16 +142,6 @@ func (s Spool) fetch(to *blob.Store, ingest *blob.Ingest, digest string) error {
 		return err
 	}
 	defer in.Close()
-	name, out, err := ingest.Create()
-	if err != nil {
-		return err
-	}
-	got, err := digestOf(out, in)
-	if err := errors.Join(err, out.Close()); err != nil {
-		return err
-	}
-	if got != digest {
-		return fmt.Errorf("blob %s is damaged: its digest is %s", digest, got)
-	}
-	return ingest.Publish(name, digest)
+	_, err = ingest.Put(digest, in)
+	return err
 }

@@ -12,8 +12,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -191,11 +189,4 @@ func (s Spool) Peek(n int) (catalog.Run, error) {
 		return h.Run, fmt.Errorf("result %s: %w", s.Path(n), err)
 	}
 	return h.Run, nil
-}
-
-// digestOf copies the input and returns its SHA-256.
-func digestOf(to io.Writer, from io.Reader) (string, error) {
-	sum := sha256.New()
-	_, err := io.Copy(io.MultiWriter(to, sum), from)
-	return hex.EncodeToString(sum.Sum(nil)), err
 }

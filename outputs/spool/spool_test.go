@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -205,7 +206,7 @@ func TestTorn(t *testing.T) {
 	must(t, os.WriteFile(s.Path(1), whole, 0o600))
 	path := filepath.Join(s.dir, blobsDir, digest("output"))
 	must(t, os.WriteFile(path, []byte("other"), 0o600))
-	refused("another blob", "damaged")
+	refused("another blob", cas.ErrCorrupt.Error())
 	must(t, os.Remove(path))
 	must(t, os.Symlink("/etc/passwd", path))
 	refused("a link", "symbolic links")

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
@@ -175,7 +175,7 @@ func (c *checker) contents(ctx context.Context) error {
 		switch err := c.Blobs.Verify(ctx, sha256); {
 		case errors.Is(err, fs.ErrNotExist): // its run was removed meanwhile, or it was just reported
 			failed = c.unlessThere(ctx, sha256, err)
-		case errors.Is(err, blob.ErrCorrupt):
+		case errors.Is(err, cas.ErrCorrupt):
 			c.bad[sha256] = true
 			c.wrong(catalog.Key{}, "%v", err)
 		case err != nil:
@@ -226,7 +226,7 @@ func (c *checker) orphans(ctx context.Context) error {
 
 func (c *checker) stored(ctx context.Context) ([]stored, error) {
 	var all []stored
-	err := c.Blobs.Walk(ctx, nil, func(f blob.Found) bool {
+	err := c.Blobs.Walk(ctx, nil, func(f cas.Found) bool {
 		one := stored{size: f.Size}
 		if n, err := hex.Decode(one.digest[:], []byte(f.SHA256)); err == nil && n == len(one.digest) {
 			all = append(all, one)

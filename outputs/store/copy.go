@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -143,7 +144,7 @@ func (c *copier) drop(ctx context.Context, run, there catalog.Run) error {
 // transfer copies the blobs first: no row lacks its blob, even if this is interrupted.
 func (c *copier) transfer(ctx context.Context, run catalog.Run, create bool) error {
 	if !c.shared {
-		release, err := c.to.Blobs.Hold()
+		release, err := c.to.Blobs.Hold(ctx)
 		if err != nil {
 			return err
 		}
@@ -186,7 +187,7 @@ func Intent(run catalog.Run) catalog.Run {
 }
 
 // blobs copies the run's blobs that the other store lacks. Reading verifies them.
-func (c *copier) blobs(ctx context.Context, run catalog.Run, ingest *blob.Ingest) error {
+func (c *copier) blobs(ctx context.Context, run catalog.Run, ingest *cas.Ingest) error {
 	var named []string
 	err := c.from.references(ctx, run, func(r reference) error {
 		named = append(named, r.sha256)
@@ -214,21 +215,13 @@ func (c *copier) blobs(ctx context.Context, run catalog.Run, ingest *blob.Ingest
 	return c.to.Blobs.Keep(ctx, named, func() {})
 }
 
-func copyBlob(ctx context.Context, from *blob.Store, to *blob.Ingest, sha256 string) (int64, error) {
+func copyBlob(ctx context.Context, from *blob.Store, to *cas.Ingest, sha256 string) (int64, error) {
 	in, err := from.Open(ctx, sha256)
 	if err != nil {
 		return 0, err
 	}
 	defer in.Close()
-	name, out, err := to.Create()
-	if err != nil {
-		return 0, err
-	}
-	n, err := io.Copy(out, in)
-	if err := errors.Join(err, out.Close()); err != nil {
-		return 0, err
-	}
-	return n, to.Publish(name, sha256)
+	return to.Put(sha256, in)
 }
 
 // CopySelftests copies the reports that to does not have, oldest first, and returns how many.

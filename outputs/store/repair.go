@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
@@ -81,7 +81,7 @@ func (c *checker) fromCopies(ctx context.Context, r reference, from []candidate)
 		}
 		err = errors.Join(c.Blobs.Repair(ctx, r.sha256, f), f.Close())
 		switch {
-		case errors.Is(err, blob.ErrCorrupt):
+		case errors.Is(err, cas.ErrCorrupt):
 		case err != nil:
 			return fmt.Errorf("repair blob %s from %s: %w", r.sha256, filepath.Join(one.dir, one.name), err)
 		default:

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
@@ -14,7 +14,7 @@ func giveUp(t *testing.T, s Store, key catalog.Key, contents ...string) time.Tim
 	at := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 	must(t, s.Catalog.DropOutputs(t.Context(), key, at))
 	for _, text := range contents {
-		_, err := s.Blobs.Remove(t.Context(), []blob.Found{{SHA256: digest(text)}}, time.Now())
+		_, err := s.Blobs.Remove(t.Context(), []cas.Found{{SHA256: digest(text)}}, time.Now())
 		must(t, err)
 	}
 	return at

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -53,7 +54,7 @@ func (s Store) problem(ctx context.Context, r reference) (string, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "missing", s.unlessThere(ctx, r.sha256, err)
-	case errors.Is(err, blob.ErrCorrupt):
+	case errors.Is(err, cas.ErrCorrupt):
 		return "not a regular file", nil
 	case err != nil:
 		return "", err

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -245,8 +246,8 @@ func (c collected) Commit(ctx context.Context, run catalog.Run, next func() (out
 	}
 	defer lock.Close()
 	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-		var all []blob.Found
-		err := c.blobs.Walk(ctx, nil, func(f blob.Found) bool { all = append(all, f); return true })
+		var all []cas.Found
+		err := c.blobs.Walk(ctx, nil, func(f cas.Found) bool { all = append(all, f); return true })
 		if _, failed := c.blobs.Remove(ctx, all, time.Now()); err != nil || failed != nil {
 			return errors.Join(err, failed)
 		}

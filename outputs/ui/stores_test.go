@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -29,7 +30,7 @@ import (
 type home struct {
 	catalog.Catalog
 	blobs  *blob.Store
-	ingest *blob.Ingest
+	ingest *cas.Ingest
 
 	logs   result.Logs    // of each run
 	script *result.Script // likewise

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -23,7 +23,7 @@ import (
 // Signing is the key that signs the statement of a run, and where that is published.
 type Signing struct {
 	Key  signing.Key
-	Into *blob.Ingest
+	Into *cas.Ingest
 }
 
 // Sign signs the statement of the result that Judge has made, and adds it to the row and the report as blobs of the run. Where

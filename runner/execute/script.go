@@ -5,13 +5,13 @@ import (
 	"io"
 	"os"
 
-	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/runner/execute/streams"
 	"github.com/scidex-ai/scidex-oci/runner/inputs"
 )
 
 // keepScript copies the script at the start of the run; nil makes nil.
-func keepScript(s *inputs.Script, ingest *blob.Ingest) (*streams.Log, error) {
+func keepScript(s *inputs.Script, ingest *cas.Ingest) (*streams.Log, error) {
 	if s == nil {
 		return nil, nil
 	}

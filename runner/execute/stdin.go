@@ -1,7 +1,7 @@
 package execute
 
 import (
-	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/runner/execute/streams"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -13,7 +13,7 @@ type stdinError struct{ error }
 func (e *stdinError) Unwrap() error { return e.error }
 
 // openStdin prepares what is passed on as standard input; nil where that is empty.
-func openStdin(req request.Request, ingest *blob.Ingest) (*streams.Feed, error) {
+func openStdin(req request.Request, ingest *cas.Ingest) (*streams.Feed, error) {
 	if req.Stdin == nil && req.KnownStdin == nil {
 		return nil, nil // there is none, which is no error
 	}

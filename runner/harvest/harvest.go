@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
@@ -24,7 +24,7 @@ import (
 // Source is where a harvest reads, and where it publishes.
 type Source struct {
 	Supervisor *sandbox.Session
-	Ingest     *blob.Ingest
+	Ingest     *cas.Ingest
 	// Dir is the run's directory where another process ran the analysis: its supervisor, with what it knew, is dead. Nil
 	// where Supervisor has the run.
 	Dir  *os.File

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
@@ -32,7 +32,7 @@ type Workspace struct {
 	Location Location
 
 	Dir        *Workdir         // nil: not made
-	Ingest     *blob.Ingest     // nil: not made, or closed
+	Ingest     *cas.Ingest      // nil: not made, or closed
 	Supervisor *sandbox.Session // nil: not started
 	GroupName  string           // of the control group, on this host
 	Group      *cgroup.Group    // nil: none, or removed

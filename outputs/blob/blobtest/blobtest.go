@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 )
 
@@ -69,7 +70,7 @@ func Digest(content string) string {
 }
 
 // Publish makes blobs as a run does up to Sync. The caller closes the ingest directory, after Keep and the commit.
-func Publish(t testing.TB, s *blob.Store, contents ...string) *blob.Ingest {
+func Publish(t testing.TB, s *blob.Store, contents ...string) *cas.Ingest {
 	t.Helper()
 	i, err := s.NewIngest("run-1@1")
 	Must(t, err)
@@ -162,13 +163,13 @@ func damaged(t *testing.T, f Fixture) {
 		sum := Digest("content")
 		f.Damage(t, sum, content)
 		Forget(t, f.Store)
-		if _, err := read(t.Context(), f.Store, sum); !errors.Is(err, blob.ErrCorrupt) {
+		if _, err := read(t.Context(), f.Store, sum); !errors.Is(err, cas.ErrCorrupt) {
 			t.Errorf("%s: read: %v; want ErrCorrupt", name, err)
 		}
-		if err := f.Store.Verify(t.Context(), sum); !errors.Is(err, blob.ErrCorrupt) {
+		if err := f.Store.Verify(t.Context(), sum); !errors.Is(err, cas.ErrCorrupt) {
 			t.Errorf("%s: verify: %v; want ErrCorrupt", name, err)
 		}
-		if _, err := f.Store.Fetch(t.Context(), sum); !errors.Is(err, blob.ErrCorrupt) {
+		if _, err := f.Store.Fetch(t.Context(), sum); !errors.Is(err, cas.ErrCorrupt) {
 			t.Errorf("%s: fetch: %v; want ErrCorrupt", name, err)
 		}
 	}
@@ -194,10 +195,10 @@ func repair(t *testing.T, f Fixture) {
 	Must(t, f.Store.Verify(t.Context(), sum))
 	f.Damage(t, sum, strings.Repeat("y", 200<<10))
 	Forget(t, f.Store)
-	if err := f.Store.Repair(t.Context(), sum, strings.NewReader("another")); !errors.Is(err, blob.ErrCorrupt) {
+	if err := f.Store.Repair(t.Context(), sum, strings.NewReader("another")); !errors.Is(err, cas.ErrCorrupt) {
 		t.Errorf("from another content: %v; want ErrCorrupt", err)
 	}
-	if err := f.Store.Verify(t.Context(), sum); !errors.Is(err, blob.ErrCorrupt) {
+	if err := f.Store.Verify(t.Context(), sum); !errors.Is(err, cas.ErrCorrupt) {
 		t.Errorf("it became %v", err)
 	}
 	Must(t, f.Store.Repair(t.Context(), sum, strings.NewReader(content)))
@@ -217,7 +218,7 @@ func again(t *testing.T, f Fixture) {
 		Put(t, f.Store, "again", "again")
 	}
 	n := 0
-	Must(t, f.Store.Walk(t.Context(), nil, func(blob.Found) bool { n++; return true }))
+	Must(t, f.Store.Walk(t.Context(), nil, func(cas.Found) bool { n++; return true }))
 	if n != 1 {
 		t.Errorf("%d blobs", n)
 	}
@@ -240,7 +241,7 @@ func many(t *testing.T, f Fixture) {
 		t.Errorf("%d were put", kept.Load())
 	}
 	found := map[string]int64{}
-	Must(t, f.Another(t).Walk(t.Context(), nil, func(f blob.Found) bool {
+	Must(t, f.Another(t).Walk(t.Context(), nil, func(f cas.Found) bool {
 		found[f.SHA256] = f.Size
 		if age := time.Since(f.Modified); age > time.Hour || age < -time.Hour {
 			t.Errorf("%s was modified %v ago", f.SHA256, age)
@@ -275,9 +276,9 @@ func walkAndRemove(t *testing.T, f Fixture) {
 	for _, content := range contents {
 		f.Age(t, Digest(content), 48*time.Hour)
 	}
-	var found []blob.Found
+	var found []cas.Found
 	spared := Digest(contents[0])
-	Must(t, f.Store.Walk(t.Context(), func(sum string) bool { return sum == spared }, func(f blob.Found) bool {
+	Must(t, f.Store.Walk(t.Context(), func(sum string) bool { return sum == spared }, func(f cas.Found) bool {
 		found = append(found, f)
 		return true
 	}))
@@ -304,7 +305,7 @@ func young(t *testing.T, f Fixture) {
 	Put(t, f.Store, "young", "old")
 	before := time.Now().Add(-24 * time.Hour)
 	f.Age(t, Digest("old"), 48*time.Hour)
-	both := []blob.Found{{SHA256: Digest("young")}, {SHA256: Digest("old")}}
+	both := []cas.Found{{SHA256: Digest("young")}, {SHA256: Digest("old")}}
 	removed, err := f.Another(t).Remove(t.Context(), both, before)
 	if err != nil || len(removed) != 1 || removed[0].SHA256 != Digest("old") {
 		t.Errorf("removed %v, %v", removed, err)
@@ -319,10 +320,10 @@ func usedAgain(t *testing.T, f Fixture) {
 	contents := append(numbered(10), strings.Repeat("large", 50<<10))
 	for range 3 {
 		Put(t, f.Store, contents...)
-		var found []blob.Found
+		var found []cas.Found
 		for _, content := range contents {
 			f.Age(t, Digest(content), 48*time.Hour)
-			found = append(found, blob.Found{SHA256: Digest(content)})
+			found = append(found, cas.Found{SHA256: Digest(content)})
 		}
 		before := time.Now().Add(-24 * time.Hour)
 		var all sync.WaitGroup
@@ -379,7 +380,7 @@ func catalogID(t *testing.T, f Fixture) {
 	if id, err := f.Another(t).CatalogID(t.Context()); id != "two" || err != nil {
 		t.Errorf("%q, %v", id, err)
 	}
-	for _, bad := range []string{"", "a b", "a\n", strings.Repeat("x", 129)} {
+	for _, bad := range []string{"", "a b", "a\n", "ü", strings.Repeat("x", 129)} {
 		if err := s.SetCatalogID(t.Context(), bad); err == nil {
 			t.Errorf("%q was taken", bad)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/blob/blobtest"
 )
@@ -73,10 +74,10 @@ func TestWrongReads(t *testing.T) {
 	}{
 		"cut":            {func(w http.ResponseWriter) bool { return short(w, len(content), half) }, half, blob.ErrPasses},
 		"cut in chunks":  {func(w http.ResponseWriter) bool { return inChunks(w, half) }, half, blob.ErrPasses},
-		"shorter":        {func(w http.ResponseWriter) bool { return short(w, len(half), half) }, half, blob.ErrCorrupt},
-		"longer":         {func(w http.ResponseWriter) bool { return short(w, len(content)+1, content+"x") }, content + "x", blob.ErrCorrupt},
-		"empty":          {func(w http.ResponseWriter) bool { return short(w, 0, "") }, "", blob.ErrCorrupt},
-		"another":        {func(w http.ResponseWriter) bool { return short(w, len(content), half+"y"+half[1:]) }, half + "y" + half[1:], blob.ErrCorrupt},
+		"shorter":        {func(w http.ResponseWriter) bool { return short(w, len(half), half) }, half, cas.ErrCorrupt},
+		"longer":         {func(w http.ResponseWriter) bool { return short(w, len(content)+1, content+"x") }, content + "x", cas.ErrCorrupt},
+		"empty":          {func(w http.ResponseWriter) bool { return short(w, 0, "") }, "", cas.ErrCorrupt},
+		"another":        {func(w http.ResponseWriter) bool { return short(w, len(content), half+"y"+half[1:]) }, half + "y" + half[1:], cas.ErrCorrupt},
 		"more behind it": {func(w http.ResponseWriter) bool { return after(w, content) }, content, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 )
 
@@ -98,18 +99,18 @@ func (b *Bucket) Size(ctx context.Context, sha256 string) (int64, error) {
 	return info.Size, err
 }
 
-func (b *Bucket) stat(ctx context.Context, sha256 string) (blob.Found, error) {
+func (b *Bucket) stat(ctx context.Context, sha256 string) (cas.Found, error) {
 	info, err := b.client.StatObject(ctx, b.Bucket, b.blobKey(sha256), minio.StatObjectOptions{})
 	if err != nil {
-		return blob.Found{}, b.explain("blob "+sha256, err)
+		return cas.Found{}, b.explain("blob "+sha256, err)
 	}
-	return blob.Found{SHA256: sha256, Size: info.Size, Modified: info.LastModified}, nil
+	return cas.Found{SHA256: sha256, Size: info.Size, Modified: info.LastModified}, nil
 }
 
 // Walk lists possible blobs.
-func (b *Bucket) Walk(ctx context.Context, yield func(blob.Found) bool) error {
+func (b *Bucket) Walk(ctx context.Context, yield func(cas.Found) bool) error {
 	return b.list(ctx, blobsBelow, func(name string, o minio.ObjectInfo) bool {
-		return yield(blob.Found{SHA256: name, Size: o.Size, Modified: o.LastModified})
+		return yield(cas.Found{SHA256: name, Size: o.Size, Modified: o.LastModified})
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/blob/blobtest"
 )
@@ -243,7 +244,7 @@ func TestLargeInParts(t *testing.T) {
 	if whole, err := b.whole(t.Context(), sum, file(t, content), int64(len(content))); !whole || err != nil {
 		t.Errorf("it would be put again: %v", err)
 	}
-	if err := b.put(t.Context(), sum, file(t, "!"+content[1:]), int64(len(content))); !errors.Is(err, blob.ErrCorrupt) {
+	if err := b.put(t.Context(), sum, file(t, "!"+content[1:]), int64(len(content))); !errors.Is(err, cas.ErrCorrupt) {
 		t.Errorf("a file that was exchanged here: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/blob/blobtest"
 )
@@ -72,8 +73,8 @@ func TestPolicy(t *testing.T) {
 func everything(t *testing.T, s *blob.Store) map[string]error {
 	t.Helper()
 	all := map[string]error{"put": keep(t, s, "content", large), "read": s.Verify(t.Context(), blobtest.Digest("there"))}
-	all["list"] = s.Walk(t.Context(), nil, func(blob.Found) bool { return true })
-	_, all["remove"] = s.Remove(t.Context(), []blob.Found{{SHA256: blobtest.Digest("old")}}, time.Now().Add(-24*time.Hour))
+	all["list"] = s.Walk(t.Context(), nil, func(cas.Found) bool { return true })
+	_, all["remove"] = s.Remove(t.Context(), []cas.Found{{SHA256: blobtest.Digest("old")}}, time.Now().Add(-24*time.Hour))
 	_, all["clean"] = s.CleanUploads(t.Context(), later(), false)
 	return all
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 )
 
@@ -210,7 +211,7 @@ func wholeBody(options minio.PutObjectOptions) minio.PutObjectOptions {
 // putParts uploads a large object. The file is read once more before, since the server verifies only parts.
 func (b *Bucket) putParts(ctx context.Context, digest string, f *os.File, size int64) (err error) {
 	if got, err := sumOf(f, 0, size); err != nil || got != digest {
-		return errors.Join(fmt.Errorf("%w: the contents of %s have the digest %s", blob.ErrCorrupt, f.Name(), got), err)
+		return errors.Join(fmt.Errorf("%w: the contents of %s have the digest %s", cas.ErrCorrupt, f.Name(), got), err)
 	}
 	key := b.blobKey(digest)
 	about := "put blob " + digest

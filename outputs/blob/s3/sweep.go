@@ -15,6 +15,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 )
 
@@ -89,7 +90,7 @@ func (b *Bucket) busy() error {
 }
 
 // Remove removes those of the blobs that are still older than before.
-func (b *Bucket) Remove(ctx context.Context, blobs []blob.Found, before time.Time) (removed []blob.Found, err error) {
+func (b *Bucket) Remove(ctx context.Context, blobs []cas.Found, before time.Time) (removed []cas.Found, err error) {
 	for part := range slices.Chunk(blobs, sweepMost) {
 		gone, err := b.removeSome(ctx, part, before)
 		removed = append(removed, gone...)
@@ -102,7 +103,7 @@ func (b *Bucket) Remove(ctx context.Context, blobs []blob.Found, before time.Tim
 
 // removeSome leaves its record if a request had no answer, which may still be executed: hosts that rely on one of these
 // blobs then wait until it counts as dead.
-func (b *Bucket) removeSome(ctx context.Context, blobs []blob.Found, before time.Time) (removed []blob.Found, err error) {
+func (b *Bucket) removeSome(ctx context.Context, blobs []cas.Found, before time.Time) (removed []cas.Found, err error) {
 	name := sweepBelow + openBelow + rand.Text()
 	var text strings.Builder
 	for _, f := range blobs {
@@ -121,7 +122,7 @@ func (b *Bucket) removeSome(ctx context.Context, blobs []blob.Found, before time
 }
 
 // removeEach goes on after an error and returns the first. known says that every request was answered.
-func (b *Bucket) removeEach(ctx context.Context, blobs []blob.Found, before time.Time) (removed []blob.Found, known bool, err error) {
+func (b *Bucket) removeEach(ctx context.Context, blobs []cas.Found, before time.Time) (removed []cas.Found, known bool, err error) {
 	old, failed := make([]bool, len(blobs)), make([]error, len(blobs))
 	var group errgroup.Group
 	group.SetLimit(parallel)
@@ -150,7 +151,7 @@ func answered(err error) bool {
 	return errors.As(err, &answer) && answer.StatusCode != 0 && answer.StatusCode != http.StatusBadGateway && answer.StatusCode != http.StatusGatewayTimeout
 }
 
-func (b *Bucket) removeOld(ctx context.Context, f blob.Found, before time.Time) (bool, error) {
+func (b *Bucket) removeOld(ctx context.Context, f cas.Found, before time.Time) (bool, error) {
 	now, err := b.stat(ctx, f.SHA256)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

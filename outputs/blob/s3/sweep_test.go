@@ -12,6 +12,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/blob/blobtest"
 )
@@ -129,7 +130,7 @@ func TestOldBlobsAreMadeYoung(t *testing.T) {
 			blobtest.Forget(t, s)
 		}
 		blobtest.Must(t, s.Keep(t.Context(), blobtest.Digests(small, large), func() {}))
-		blobtest.Must(t, s.Walk(t.Context(), nil, func(f blob.Found) bool {
+		blobtest.Must(t, s.Walk(t.Context(), nil, func(f cas.Found) bool {
 			if old := time.Since(f.Modified); old > young {
 				t.Errorf("here %v: %d bytes are %v old", here, f.Size, old)
 			}
@@ -173,7 +174,7 @@ func TestDamagedObjectIsReplaced(t *testing.T) {
 			blobtest.Must(t, keep(t, s, content))
 			_, err := b.client.PutObject(t.Context(), b.Bucket, b.blobKey(blobtest.Digest(content)), strings.NewReader(damaged), int64(len(damaged)), "", sum, otherOptions(sum))
 			blobtest.Must(t, err)
-			if err := s.Verify(t.Context(), blobtest.Digest(content)); !errors.Is(err, blob.ErrCorrupt) {
+			if err := s.Verify(t.Context(), blobtest.Digest(content)); !errors.Is(err, cas.ErrCorrupt) {
 				t.Fatalf("before: %v; want ErrCorrupt", err)
 			}
 			blobtest.Must(t, keep(t, s, content))

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/stdin"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
@@ -25,7 +25,7 @@ type Feed struct {
 }
 
 // NewFeed makes the pipe. It keeps a known standard input whole, also where the analysis reads only a part of it.
-func NewFeed(ingest *blob.Ingest, from io.Reader, known *stdin.Known) (*Feed, error) {
+func NewFeed(ingest *cas.Ingest, from io.Reader, known *stdin.Known) (*Feed, error) {
 	f := &Feed{log: NewLog(ingest, stdin.Max, ""), known: known != nil}
 	if f.known {
 		whole := io.NewSectionReader(known.File, 0, known.Bytes)

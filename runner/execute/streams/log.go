@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
@@ -17,7 +17,7 @@ import (
 // Log keeps the first bytes of one stream as a file of the ingest directory and counts the rest. It makes the file with
 // the first byte: most runs leave one of the streams empty.
 type Log struct {
-	ingest *blob.Ingest
+	ingest *cas.Ingest
 	limit  int64 // bytes kept
 
 	name  string // of the file; "": a random one
@@ -29,7 +29,7 @@ type Log struct {
 }
 
 // NewLog returns a log of at most limit bytes in a file of that name; with "" the name is random.
-func NewLog(ingest *blob.Ingest, limit int64, name string) *Log {
+func NewLog(ingest *cas.Ingest, limit int64, name string) *Log {
 	return &Log{ingest: ingest, limit: limit, name: name}
 }
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/retention"
@@ -34,9 +34,9 @@ func removeUnnamed(ctx context.Context, p *pass.Pass, expired retention.Expired)
 	if err != nil {
 		return fmt.Errorf("read the digests that runs name: %w", err)
 	}
-	var old []blob.Found
+	var old []cas.Found
 	var failed error
-	err = p.Blobs.Walk(ctx, named.Has, func(f blob.Found) bool {
+	err = p.Blobs.Walk(ctx, named.Has, func(f cas.Found) bool {
 		if f.Modified.Before(before) {
 			old = append(old, f)
 		}
@@ -54,7 +54,7 @@ func removeUnnamed(ctx context.Context, p *pass.Pass, expired retention.Expired)
 // removeMost blobs are removed at once.
 const removeMost = 1000
 
-func remove(ctx context.Context, p *pass.Pass, blobs []blob.Found, before time.Time) (err error) {
+func remove(ctx context.Context, p *pass.Pass, blobs []cas.Found, before time.Time) (err error) {
 	if !p.Dry {
 		blobs, err = p.Blobs.Remove(ctx, blobs, before)
 	}

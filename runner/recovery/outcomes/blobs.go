@@ -14,11 +14,11 @@ import (
 )
 
 // holdBlobs lasts from before the check of the blobs until they are committed: a gc of another root has the same store.
-func (c committer) holdBlobs() (release func(), err error) {
+func (c committer) holdBlobs(ctx context.Context) (release func(), err error) {
 	if c.Blobs.Shared() {
 		return func() {}, nil
 	}
-	done, err := c.Blobs.Hold()
+	done, err := c.Blobs.Hold(ctx)
 	return func() { _ = done() }, err
 }
 

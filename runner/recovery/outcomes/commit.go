@@ -52,7 +52,7 @@ func (c committer) commit(ctx context.Context, key catalog.Key) (none catalog.Ru
 // write commits a run with its entries and removes its record.
 func (c committer) write(ctx context.Context, key catalog.Key, run catalog.Run, content *record.Record) (none catalog.Run, err error) {
 	path := pending.Path(c.Host, key)
-	release, err := c.holdBlobs()
+	release, err := c.holdBlobs(ctx)
 	if err != nil {
 		return none, err
 	}

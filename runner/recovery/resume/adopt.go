@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -23,7 +23,7 @@ type adopted struct {
 	state    *workspace.StateFile
 	location workspace.Location
 	dir      *os.File
-	ingest   *blob.Ingest
+	ingest   *cas.Ingest
 }
 
 // maxRescues bounds how often a gc that is killed, perhaps because a file system does not answer, is followed by another that
@@ -77,12 +77,12 @@ func leaveUnharvested(p *pass.Pass, t *workspace.StateFile, location workspace.L
 // ending bounds the wait for the supervisor of a killed launcher, which has the ingest directory until it has ended, too.
 const ending = time.Second
 
-// adoptIngest takes over the ingest directory of a run; it returns nil where that is lost, and blob.ErrOwned where the launcher
+// adoptIngest takes over the ingest directory of a run; it returns nil where that is lost, and cas.ErrOwned where the launcher
 // lives or another gc is at it.
-func adoptIngest(p *pass.Pass, key catalog.Key, name string, wait time.Duration) (*blob.Ingest, error) {
+func adoptIngest(p *pass.Pass, key catalog.Key, name string, wait time.Duration) (*cas.Ingest, error) {
 	for deadline := time.Now().Add(wait); ; time.Sleep(5 * time.Millisecond) {
 		ingest, err := p.Blobs.AdoptIngest(name)
-		if !errors.Is(err, blob.ErrOwned) || !isDead(p.Root, key) || time.Now().After(deadline) {
+		if !errors.Is(err, cas.ErrOwned) || !isDead(p.Root, key) || time.Now().After(deadline) {
 			return ingest, workspace.Ignore(err, fs.ErrNotExist)
 		}
 	}
@@ -95,7 +95,7 @@ func isDead(root string, key catalog.Key) bool {
 }
 
 // newIngest makes an ingest directory the supervisor may write to.
-func newIngest(p *pass.Pass, id string) (*blob.Ingest, error) {
+func newIngest(p *pass.Pass, id string) (*cas.Ingest, error) {
 	ingest, err := p.Blobs.NewIngest(id)
 	if err != nil || !p.Access.Account.Root() {
 		return ingest, err

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -40,13 +41,13 @@ func TestAdoptIngest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := adoptIngest(p, key, name, hang); !errors.Is(err, blob.ErrOwned) {
+	if _, err := adoptIngest(p, key, name, hang); !errors.Is(err, cas.ErrOwned) {
 		t.Errorf("of a launcher that lives: %v", err)
 	}
 	if err := launcher.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := adoptIngest(p, key, name, 0); !errors.Is(err, blob.ErrOwned) {
+	if _, err := adoptIngest(p, key, name, 0); !errors.Is(err, cas.ErrOwned) {
 		t.Errorf("without a wait: %v", err)
 	}
 	time.AfterFunc(20*time.Millisecond, func() { unix.Close(supervisor) })

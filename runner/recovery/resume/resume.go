@@ -7,7 +7,7 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/scidex-ai/scidex-oci/outputs/blob"
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -22,7 +22,7 @@ type remains struct {
 	row    catalog.Run
 	ended  phase.Ended // as the exit record has it
 	state  *workspace.StateFile
-	ingest *blob.Ingest // nil where it is lost
+	ingest *cas.Ingest // nil where it is lost
 }
 
 // Run harvests and commits a run whose launcher was killed after the analysis had ended. It returns false, and does nothing,
@@ -35,7 +35,7 @@ func Run(ctx context.Context, p *pass.Pass, run catalog.Run) (settled bool, err 
 	// Its lock first: another gc removes the directory once the run is committed.
 	ingest, err := adoptIngest(p, run.Key, ended.Ingest, ending)
 	if err != nil {
-		return true, workspace.Ignore(err, blob.ErrOwned) // the launcher lives, or another gc is at it
+		return true, workspace.Ignore(err, cas.ErrOwned) // the launcher lives, or another gc is at it
 	}
 	if ingest != nil {
 		defer ingest.Leave() // no effect once it is closed

@@ -1,4 +1,4 @@
-package blob
+package cas
 
 import (
 	"errors"
@@ -30,7 +30,7 @@ const (
 // Until Close, no Sweep removes any blob.
 func (i *Ingest) Publish(name, sha256 string) error {
 	if err := i.publish(name, sha256); err != nil {
-		return fmt.Errorf("publish %q as %s: %w", clip(name), clip(sha256), err)
+		return fmt.Errorf("publish %.80q as %.80s: %w", name, sha256, err)
 	}
 	return nil
 }
@@ -52,12 +52,12 @@ func (i *Ingest) publish(name, sha256 string) error {
 // copy.
 func (i *Ingest) Gather(name, sha256 string) error {
 	if err := i.gather(name, sha256); err != nil {
-		return fmt.Errorf("publish %q as %s: %w", clip(name), clip(sha256), err)
+		return fmt.Errorf("publish %.80q as %.80s: %w", name, sha256, err)
 	}
 	if len(i.gathered) < gatherMost {
 		return nil
 	}
-	return i.settleGathered()
+	return i.publishGathered()
 }
 
 func (i *Ingest) gather(name, sha256 string) error {
@@ -81,9 +81,9 @@ func (i *Ingest) gather(name, sha256 string) error {
 	return nil
 }
 
-// settleGathered makes blobs of the gathered files. Their contents are durable before they get the names of blobs, so that
+// publishGathered makes blobs of the gathered files. Their contents are durable before they get the names of blobs, so that
 // no crash leaves an incomplete blob.
-func (i *Ingest) settleGathered() error {
+func (i *Ingest) publishGathered() error {
 	if len(i.gathered) == 0 {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (i *Ingest) settleGathered() error {
 			err = i.rename(name, to)
 		}
 		if err != nil {
-			return fmt.Errorf("publish %q as %s: %w", clip(name), clip(sha256), err)
+			return fmt.Errorf("publish %.80q as %.80s: %w", name, sha256, err)
 		}
 		delete(i.gathered, sha256)
 	}
@@ -136,7 +136,7 @@ func (i *Ingest) prepare(name, sha256 string, names uint64) (fd int, to string, 
 	i.dirty = true
 	fd, st, err := i.open(name, names)
 	if errors.Is(err, fs.ErrNotExist) {
-		there, failed := i.store.verifiedHere(sha256) // that it is published already is no guess
+		there, failed := i.store.Verified(sha256) // that it is published already is no guess
 		if failed == nil {
 			return -1, to, there.Close()
 		}
@@ -152,7 +152,7 @@ func (i *Ingest) prepare(name, sha256 string, names uint64) (fd int, to string, 
 		return -1, to, errors.Join(i.drop(name), unix.Close(fd))
 	}
 	if err == nil {
-		err = settle(fd, st)
+		err = takeOver(fd, st)
 	}
 	if err != nil {
 		return -1, "", errors.Join(err, unix.Close(fd))
@@ -182,7 +182,7 @@ func (i *Ingest) hold() error {
 	if i.blobs != nil {
 		return nil
 	}
-	f, err := i.store.lock(blobsDir, flock.Shared)
+	f, err := lock(i.store.blobs, func(f *os.File) error { return flock.Lock(f, flock.Shared) })
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (s *Store) known(sha256, path string, size int64) (bool, error) {
 	if !ok || st.Nlink != 1 || !info.Mode().IsRegular() || info.Size() != size {
 		return false, nil
 	}
-	switch f, err := s.verifiedHere(sha256); {
+	switch f, err := s.Verified(sha256); {
 	case err != nil: // whatever the error is
 		return false, nil //nolint:nilerr // it is replaced
 	default:
@@ -242,8 +242,8 @@ func (s *Store) known(sha256, path string, size int64) (bool, error) {
 	return true, nil
 }
 
-// settle makes a file read-only and the caller's.
-func settle(fd int, st *unix.Stat_t) error {
+// takeOver makes a file read-only and the caller's.
+func takeOver(fd int, st *unix.Stat_t) error {
 	// The mode first: a supervisor that resumes after a kill must read a file it does not own any more.
 	if err := unix.Fchmod(fd, 0o444); err != nil {
 		return err
@@ -259,7 +259,7 @@ func (i *Ingest) Sync() error {
 	if !i.dirty {
 		return nil
 	}
-	err := i.settleGathered()
+	err := i.publishGathered()
 	if err == nil {
 		err = i.blobs.Sync()
 	}

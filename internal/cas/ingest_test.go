@@ -1,8 +1,10 @@
-package blob
+package cas
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -79,8 +81,8 @@ func TestPublishRefuses(t *testing.T) {
 			t.Errorf("%q was published", name)
 		}
 	}
-	if has, err := s.Has(t.Context(), digest("x")); has || err != nil {
-		t.Errorf("%v %v", has, err)
+	if _, err := s.Size(digest("x")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
 	}
 	if info, err := os.Stat(outside); err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v %v", info.Mode(), err)
@@ -165,7 +167,7 @@ func TestManyPublishTheSame(t *testing.T) {
 	}
 	all.Wait()
 	n := 0
-	must(t, s.Walk(t.Context(), nil, func(f Found) bool {
+	must(t, s.Walk(nil, func(f Found) bool {
 		if _, err := read(t, s, f.SHA256); err != nil {
 			t.Error(err)
 		}
@@ -175,7 +177,7 @@ func TestManyPublishTheSame(t *testing.T) {
 	if n != 20 {
 		t.Errorf("%d blobs", n)
 	}
-	left, err := os.ReadDir(filepath.Join(s.dir, ingestDir))
+	left, err := os.ReadDir(filepath.Join(s.Ingests()))
 	if err != nil || len(left) != 0 {
 		t.Errorf("%v %v", left, err)
 	}
@@ -186,7 +188,7 @@ func TestCleanIngestsRemovesOnlyTheDead(t *testing.T) {
 	alive, dead := newIngest(t, s), newIngest(t, s)
 	defer alive.Close()
 	kept, lost := fill(t, alive, "1"), fill(t, dead, "2")
-	must(t, os.WriteFile(filepath.Join(s.dir, ingestDir, "catalog_id-x"), nil, 0o400))
+	must(t, os.WriteFile(filepath.Join(s.Ingests(), "catalog_id-x"), nil, 0o400))
 	must(t, dead.dir.Close()) // what the kernel does when a process dies
 	listed, held, err := s.DeadIngests(nil)
 	must(t, err)
@@ -218,8 +220,8 @@ func TestIngestsWhileCleaning(t *testing.T) {
 				return
 			default:
 			}
-			if _, _, err := s.CleanIngests(nil); err != nil {
-				t.Error(err)
+			if removed, _, err := s.CleanIngests(nil); len(removed) > 0 || err != nil {
+				t.Errorf("removed %q, %v", removed, err)
 			}
 		}
 	})
@@ -261,7 +263,7 @@ func TestSweepKeepsPublishersOut(t *testing.T) {
 	s := newStore(t)
 	release, err := s.Sweep()
 	must(t, err)
-	f, err := os.Open(filepath.Join(s.dir, blobsDir))
+	f, err := os.Open(s.blobs)
 	must(t, err)
 	defer f.Close()
 	if err := flock.Try(f, flock.Shared); !errors.Is(err, flock.ErrHeld) {
@@ -275,7 +277,7 @@ func TestPublishKeepsSweepOut(t *testing.T) {
 	s := newStore(t)
 	i := newIngest(t, s)
 	must(t, i.Publish(fill(t, i, "1"), digest("1")))
-	f, err := os.Open(filepath.Join(s.dir, blobsDir))
+	f, err := os.Open(s.blobs)
 	must(t, err)
 	defer f.Close()
 	if err := flock.Try(f, flock.Exclusive); !errors.Is(err, flock.ErrHeld) {
@@ -293,7 +295,7 @@ func TestPublishMakesAKnownBlobLookNew(t *testing.T) {
 	past := time.Unix(1_000_000_000, 0)
 	must(t, os.Chtimes(path, past, past))
 	put(t, s, "1")
-	must(t, s.Walk(t.Context(), nil, func(f Found) bool {
+	must(t, s.Walk(nil, func(f Found) bool {
 		if f.SHA256 != sum || !f.Modified.After(past) || f.Size != 1 {
 			t.Errorf("%+v", f)
 		}
@@ -308,58 +310,85 @@ func TestWalkPassesOverWhatIsNoBlob(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(s.dir, "sha256", "README"), nil, 0o600))
 	must(t, os.Symlink("/etc/passwd", filepath.Join(s.dir, "sha256", digest("3"))))
 	n := 0
-	must(t, s.Walk(t.Context(), nil, func(Found) bool { n++; return true }))
+	must(t, s.Walk(nil, func(Found) bool { n++; return true }))
 	if n != 2 {
 		t.Errorf("%d", n)
 	}
 	n = 0
-	must(t, s.Walk(t.Context(), nil, func(Found) bool { n++; return false }))
+	must(t, s.Walk(nil, func(Found) bool { n++; return false }))
 	if n != 1 {
 		t.Errorf("%d", n)
 	}
 }
 
-func TestCatalogID(t *testing.T) {
+func TestPublishRefusesAReplacedStore(t *testing.T) {
 	s := newStore(t)
-	if id, err := s.CatalogID(t.Context()); id != "" || err != nil {
-		t.Errorf("%q %v", id, err)
-	}
-	for _, bad := range []string{"", "a b", "a\n", "ü", strings.Repeat("x", 129)} {
-		if err := s.SetCatalogID(t.Context(), bad); err == nil {
-			t.Errorf("%q was set", bad)
-		}
-	}
-	must(t, s.SetCatalogID(t.Context(), "one"))
-	must(t, s.SetCatalogID(t.Context(), "one"))
-	if err := s.SetCatalogID(t.Context(), "two"); err == nil || !strings.Contains(err.Error(), "belongs to the catalog one") {
-		t.Errorf("%v", err)
-	}
-	if id, err := s.CatalogID(t.Context()); id != "one" || err != nil {
-		t.Errorf("%q %v", id, err)
-	}
-	left, err := os.ReadDir(filepath.Join(s.dir, ingestDir))
-	if err != nil || len(left) != 0 {
-		t.Errorf("%v %v", left, err)
+	i := newIngest(t, s)
+	defer i.Close()
+	name := fill(t, i, "x")
+	must(t, os.Rename(s.blobs, s.blobs+".old"))
+	must(t, os.Mkdir(s.blobs, 0o700))
+	if err := i.Publish(name, digest("x")); err == nil || !strings.Contains(err.Error(), "removed or replaced") {
+		t.Error(err)
 	}
 }
 
-func TestOneCatalogIDWins(t *testing.T) {
+// The next owner waits for the lock and resumes a file that a killed one has begun, or even made read-only.
+func TestTakeIngestResumes(t *testing.T) {
 	s := newStore(t)
-	var all sync.WaitGroup
-	won := make(chan string, 16)
-	for g := range 16 {
-		all.Go(func() {
-			id := fmt.Sprint("id-", g)
-			if s.SetCatalogID(t.Context(), id) == nil {
-				won <- id
-			}
-		})
+	for _, mode := range []os.FileMode{0o600, 0o444} {
+		killed, err := s.TakeIngest(t.Context(), "same")
+		must(t, err)
+		f, err := killed.Resume("file")
+		must(t, err)
+		_, err = f.WriteString("con")
+		must(t, errors.Join(err, f.Chmod(mode), f.Close()))
+		canceled, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		if _, err := s.TakeIngest(canceled, "same"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("did not wait: %v", err)
+		}
+		cancel()
+		killed.Leave()
+		i, err := s.TakeIngest(t.Context(), "same")
+		must(t, err)
+		f, err = i.Resume("file")
+		must(t, err)
+		got, err := io.ReadAll(f)
+		if string(got) != "con" || err != nil {
+			t.Errorf("%q %v", got, err)
+		}
+		_, err = f.WriteString("tent")
+		must(t, errors.Join(err, f.Close(), i.Publish("file", digest("content")), i.Sync(), i.Close(), s.Remove(digest("content"))))
 	}
-	all.Wait()
-	close(won)
-	id, err := s.CatalogID(t.Context())
+}
+
+func TestPutVerifies(t *testing.T) {
+	s := newStore(t)
+	i := newIngest(t, s)
+	defer i.Close()
+	if _, err := i.Put(digest("good"), strings.NewReader("bad!")); !errors.Is(err, ErrCorrupt) {
+		t.Error(err)
+	}
+	if _, err := s.Size(digest("good")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if n, err := i.Put(digest("good"), strings.NewReader("good")); n != 4 || err != nil {
+		t.Error(n, err)
+	}
+	if got, err := read(t, s, digest("good")); got != "good" || err != nil {
+		t.Error(got, err)
+	}
+}
+
+func TestTrySweepDoesNotWait(t *testing.T) {
+	s := newStore(t)
+	release, err := s.Hold(t.Context())
 	must(t, err)
-	if first := <-won; first != id || len(won) != 0 {
-		t.Errorf("%s was told yes, %d more were, the store says %s", first, len(won), id)
+	if _, err := s.TrySweep(); !errors.Is(err, flock.ErrHeld) {
+		t.Error(err)
 	}
+	must(t, release())
+	release, err = s.TrySweep()
+	must(t, err)
+	must(t, release())
 }
