@@ -82,7 +82,7 @@ func (s *Store) add(ctx context.Context, o Options, fetch func(context.Context, 
 			return added, err
 		}
 	}
-	if err := s.name(&added, o.Name, desc, made); err != nil {
+	if err := s.name(ctx, &added, o.Name, desc, made); err != nil {
 		return added, err
 	}
 	added.Image, err = s.image(c)
@@ -107,7 +107,7 @@ func (r *Root) heal(ctx context.Context) (bool, error) {
 }
 
 // name names an image, and records the previous one. made says that its root was missing.
-func (s *Store) name(added *Imported, name string, desc ocispec.Descriptor, made bool) error {
+func (s *Store) name(ctx context.Context, added *Imported, name string, desc ocispec.Descriptor, made bool) error {
 	before, err := s.layout.Resolve(name)
 	switch {
 	case errors.Is(err, layout.ErrUnknown):
@@ -120,8 +120,5 @@ func (s *Store) name(added *Imported, name string, desc ocispec.Descriptor, made
 		added.Unchanged = !added.Repaired
 		return nil
 	}
-	if err := s.layout.Tag(name, desc); err != nil {
-		return err
-	}
-	return nil
+	return s.layout.Tag(ctx, name, desc)
 }

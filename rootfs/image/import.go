@@ -51,11 +51,11 @@ func (s *Store) Import(ctx context.Context, from string, o Options) (Imported, e
 // tidy returns a function that removes the blobs of a failed import. If other blobs have no name yet, as after an
 // interrupted pull, it leaves all to gc.
 func (s *Store) tidy(ctx context.Context) func() {
-	garbage, err := s.layout.Garbage(ctx, time.Now())
+	garbage, err := s.layout.Sweep(ctx, time.Now(), true)
 	if err != nil || len(garbage) > 0 {
 		return func() {}
 	}
-	return func() { _, _ = s.layout.Sweep(context.WithoutCancel(ctx), time.Now()) }
+	return func() { _, _ = s.layout.Sweep(context.WithoutCancel(ctx), time.Now(), false) }
 }
 
 // source detects what is at a path. Call done at the end.

@@ -3,7 +3,6 @@ package image
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -19,19 +18,6 @@ var ErrInUse = errors.New("runs are using it")
 // opened opens a directory of the store and waits for its lock. A missing one is fs.ErrNotExist.
 func opened(ctx context.Context, path string, kind int) (*os.File, error) {
 	return flock.Open(ctx, path, unix.O_RDONLY|unix.O_DIRECTORY, 0, kind)
-}
-
-// claimed makes a missing directory and waits for its lock.
-func claimed(ctx context.Context, path string) (*os.File, error) {
-	for {
-		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-		f, err := opened(ctx, path, flock.Exclusive)
-		if !errors.Is(err, fs.ErrNotExist) {
-			return f, err
-		}
-	}
 }
 
 // idle opens an unused directory and locks it exclusively, or returns ErrInUse.

@@ -11,8 +11,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 )
 
@@ -60,7 +61,7 @@ func (s *Store) beside(ctx context.Context, c *contents, do func(fresh *os.File)
 		return err
 	}
 	defer func() { _ = release() }() // only held for reading
-	fresh, err := claimed(ctx, s.root(c)+newSuffix)
+	fresh, err := flock.MakeDir(ctx, s.root(c)+newSuffix)
 	if err != nil {
 		return err
 	}
@@ -129,12 +130,7 @@ func (s *Store) layers(c *contents, tell func(Progress)) []unpack.Source {
 // in any way before its end, where its digest is compared.
 func (s *Store) corrupt(ctx context.Context, c *contents, err error) error {
 	for _, desc := range c.manifest.Layers {
-		r, failed := s.layout.Blob(desc)
-		if failed == nil {
-			_, failed = io.Copy(io.Discard, interruptible{ctx, r})
-			r.Close()
-		}
-		if errors.Is(failed, layout.ErrCorrupt) {
+		if failed := s.layout.Verify(ctx, desc); errors.Is(failed, cas.ErrCorrupt) {
 			return failed
 		}
 	}

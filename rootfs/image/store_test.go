@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
@@ -292,14 +293,14 @@ func TestDamagedBlob(t *testing.T) {
 		must(t, os.WriteFile(path, data, 0o600))
 		r := root(t, s, "python") // the root is whole
 		must(t, r.Check(t.Context()))
-		if err := r.Repair(t.Context()); !errors.Is(err, layout.ErrCorrupt) {
+		if err := r.Repair(t.Context()); !errors.Is(err, cas.ErrCorrupt) {
 			t.Errorf("repaired from a damaged layer: %v", err)
 		}
 		must(t, r.Check(t.Context())) // and still is
 		must(t, r.Close())
 		must(t, os.RemoveAll(s.roots))
 		must(t, os.Mkdir(s.roots, 0o700))
-		if _, err := s.Root(t.Context(), "python"); !errors.Is(err, layout.ErrCorrupt) {
+		if _, err := s.Root(t.Context(), "python"); !errors.Is(err, cas.ErrCorrupt) {
 			t.Errorf("made from a damaged layer: %v", err)
 		}
 		if left := roots(t, s); len(left) != 0 {

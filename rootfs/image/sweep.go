@@ -39,11 +39,7 @@ func (s *Store) Sweep(ctx context.Context, dry bool) (Swept, error) {
 	if err != nil {
 		return swept, fmt.Errorf("images: %w", err)
 	}
-	clean := s.layout.Sweep
-	if dry {
-		clean = s.layout.Garbage
-	}
-	gone, err := clean(ctx, time.Now().Add(-partialAge))
+	gone, err := s.layout.Sweep(ctx, time.Now().Add(-partialAge), dry)
 	if errors.Is(err, layout.ErrHeld) {
 		swept.Busy = true
 		err = nil

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
-	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 )
 
 // Has reports whether the blob exists with its size. It does not read it; Writer and Blob do.
@@ -17,80 +17,54 @@ func (l *Layout) Has(desc ocispec.Descriptor) (bool, error) {
 	if err := Check(desc); err != nil {
 		return false, err
 	}
-	info, err := os.Lstat(l.blobs(desc.Digest.Encoded()))
-	if errors.Is(err, fs.ErrNotExist) {
+	size, err := l.blobs.Size(desc.Digest.Encoded())
+	if absent(err) {
 		return false, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("blob %s: %w", desc.Digest, err)
-	}
-	return info.Mode().IsRegular() && info.Size() == desc.Size, nil
+	return err == nil && size == desc.Size, err
 }
 
-// Blob opens a blob for reading. If the contents do not match, the read at the end returns ErrCorrupt instead of io.EOF;
+// absent reports whether an error says that there is no such blob, or not a whole one.
+func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, cas.ErrCorrupt) }
+
+// Blob opens a blob for reading. If the contents do not match, the read at the end returns cas.ErrCorrupt instead of io.EOF;
 // a reader that stops earlier has verified nothing. A missing blob is fs.ErrNotExist.
 func (l *Layout) Blob(desc ocispec.Descriptor) (io.ReadCloser, error) {
 	if err := Check(desc); err != nil {
 		return nil, err
 	}
-	f, err := openRegular(l.blobs(desc.Digest.Encoded()))
+	f, err := l.blobs.Open(desc.Digest.Encoded())
 	if err != nil {
-		return nil, fmt.Errorf("blob %s: %w", desc.Digest, err)
+		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && info.Size() != desc.Size {
-		err = fmt.Errorf("%w: it has %d bytes, not %d; pull or import the image again", ErrCorrupt, info.Size(), desc.Size)
+		err = fmt.Errorf("blob %s: %w: it has %d bytes, not %d", desc.Digest, cas.ErrCorrupt, info.Size(), desc.Size)
 	}
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("blob %s: %w", desc.Digest, err)
+		return nil, err
 	}
-	return &verified{file: f, want: desc, sum: algorithm.Digester()}, nil
+	return cas.NewReader(f, desc.Digest.Encoded()), nil
 }
 
-// verified hashes what it reads and compares at the end. It is only an io.ReadCloser, so that io.Copy takes no shortcut
-// around it.
-type verified struct {
-	file *os.File
-	want ocispec.Descriptor
-	sum  digest.Digester
-	read int64
-	err  error // the one that ended it
-}
-
-func (v *verified) Read(p []byte) (int, error) {
-	if v.err != nil {
-		return 0, v.err
-	}
-	n, err := v.file.Read(p)
-	v.read += int64(n)
-	v.sum.Hash().Write(p[:n])
-	if errors.Is(err, io.EOF) {
-		if got := v.sum.Digest(); got != v.want.Digest || v.read != v.want.Size {
-			err = fmt.Errorf("blob %s: %w: its %d bytes have the digest %s; pull or import the image again",
-				v.want.Digest, ErrCorrupt, v.read, got)
-		}
-	}
-	v.err = err
-	return n, err
-}
-
-func (v *verified) Close() error { return v.file.Close() }
-
-// whole reads the blob and reports whether it exists and matches.
-func (l *Layout) whole(ctx context.Context, desc ocispec.Descriptor) (bool, error) {
-	if has, err := l.Has(desc); !has || err != nil {
-		return false, err
-	}
+// Verify reads a blob to its end. The error is as Blob's.
+func (l *Layout) Verify(ctx context.Context, desc ocispec.Descriptor) error {
 	r, err := l.Blob(desc)
-	if err == nil {
-		_, err = io.Copy(io.Discard, interruptible{ctx, r})
-		r.Close()
+	if err != nil {
+		return advised(err)
 	}
-	if errors.Is(err, ErrCorrupt) || errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+	defer r.Close()
+	_, err = io.Copy(io.Discard, interruptible{ctx, r})
+	return advised(err)
+}
+
+// advised adds what to do about a damaged blob.
+func advised(err error) error {
+	if errors.Is(err, cas.ErrCorrupt) {
+		return fmt.Errorf("%w; pull or import the image again", err)
 	}
-	return err == nil, err
+	return err
 }
 
 // interruptible ends reading with its context.

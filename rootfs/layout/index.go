@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
-	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // ErrUnknown is returned for an unknown name.
@@ -38,25 +37,25 @@ func CheckName(name string) error {
 
 // Tag names an image, a manifest or an index, durably, and moves the name if another image has it. All blobs of the image
 // must be in the layout, in full size. The descriptor's annotations are kept with the name.
-func (l *Layout) Tag(name string, desc ocispec.Descriptor) error {
-	if err := l.tag(name, desc); err != nil {
+func (l *Layout) Tag(ctx context.Context, name string, desc ocispec.Descriptor) error {
+	if err := l.tag(ctx, name, desc); err != nil {
 		return fmt.Errorf("name image %q: %w", clip(name), err)
 	}
 	return nil
 }
 
-func (l *Layout) tag(name string, desc ocispec.Descriptor) error {
+func (l *Layout) tag(ctx context.Context, name string, desc ocispec.Descriptor) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
 	if !IsManifest(desc.MediaType) && !IsIndex(desc.MediaType) {
 		return fmt.Errorf("a %q is no image", clip(desc.MediaType))
 	}
-	lock, err := lockDir(l.blobs(""), flock.Shared) // no Sweep between check and naming
+	release, err := l.Hold(ctx) // no Sweep between check and naming
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer func() { _ = release() }()
 	err = l.walk([]ocispec.Descriptor{desc}, func(d ocispec.Descriptor) error {
 		has, err := l.Has(d)
 		if err == nil && !has {
@@ -136,7 +135,7 @@ func (l *Layout) Images() ([]ocispec.Descriptor, error) {
 
 // change rewrites index.json under its lock.
 func (l *Layout) change(do func([]ocispec.Descriptor) ([]ocispec.Descriptor, error)) error {
-	lock, err := lockDir(l.dir, flock.Exclusive)
+	lock, err := l.lock()
 	if err != nil {
 		return err
 	}

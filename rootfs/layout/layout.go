@@ -1,37 +1,32 @@
 // Package layout keeps images in an OCI image layout (image-layout.md of the image specification): oci-layout,
-// index.json, blobs/sha256/<hex>, so that skopeo and others can read it. ingest/ holds the partial files of downloads.
+// index.json, blobs/sha256/<hex>, so that skopeo and others can read it. The blobs are a store of internal/cas.
 //
 // A layout belongs to one user; any number of that user's processes may use it concurrently, and any may be killed at any
 // time: a blob is complete or absent, and a name leads to a complete image.
 package layout
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	_ "crypto/sha256" // hash of the digests
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
-// ErrCorrupt is returned for a blob whose contents do not match its descriptor.
-var ErrCorrupt = errors.New("the blob is damaged")
-
 // The parts of a layout; its specification has constants for the others.
 const (
-	ingestDir  = "ingest"
 	algorithm  = digest.SHA256
-	dirMode    = 0o700
-	blobMode   = 0o444
 	marker     = `{"imageLayoutVersion":"` + ocispec.ImageLayoutVersion + `"}`
 	emptyIndex = `{"schemaVersion":2,"mediaType":"` + ocispec.MediaTypeImageIndex + `","manifests":[]}`
 )
@@ -41,39 +36,26 @@ const maxBlob = 1 << 40
 
 // Layout is an OCI image layout in the caller's directory.
 type Layout struct {
-	dir string
+	blobs *cas.Store
 }
 
 // Open opens the layout in dir and creates what is missing, for its owner only. It refuses a directory that belongs to or
 // is writable by others, and a layout of another version.
 func Open(dir string) (*Layout, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, fmt.Errorf("image layout %s: %w", dir, err)
+	blobs, err := cas.Open(dir, filepath.Join(ocispec.ImageBlobsDir, algorithm.String()))
+	l := &Layout{blobs}
+	if err == nil {
+		err = l.begin()
 	}
-	l := &Layout{abs}
-	if err := l.open(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("image layout %s: %w", dir, err)
 	}
 	return l, nil
 }
 
-// Dir is the layout's directory, absolute.
-func (l *Layout) Dir() string { return l.dir }
-
-func (l *Layout) open() error {
-	if err := os.MkdirAll(l.dir, dirMode); err != nil {
-		return err
-	}
-	for _, dir := range []string{l.dir, l.blobs(""), filepath.Join(l.dir, ingestDir)} {
-		if err := os.MkdirAll(dir, dirMode); err != nil {
-			return err
-		}
-		if err := private(dir); err != nil {
-			return err
-		}
-	}
-	found, err := readBounded(filepath.Join(l.dir, ocispec.ImageLayoutFile), 4096)
+// begin checks the version, or makes an empty layout.
+func (l *Layout) begin() error {
+	found, err := readBounded(l.path(ocispec.ImageLayoutFile), 4096)
 	if errors.Is(err, fs.ErrNotExist) {
 		return l.initialize()
 	}
@@ -83,9 +65,18 @@ func (l *Layout) open() error {
 	return checkMarker(found)
 }
 
+// Dir is the layout's directory, absolute.
+func (l *Layout) Dir() string { return l.blobs.Dir() }
+
+// Hold keeps Sweep from removing any blob until release is called. To look for or add blobs and name them later, hold
+// before the first look and until the name is set. Hold waits while a Sweep runs.
+func (l *Layout) Hold(ctx context.Context) (release func() error, err error) {
+	return l.blobs.Hold(ctx)
+}
+
 // initialize writes the two files of an empty layout. The marker is last: with it, all is there.
 func (l *Layout) initialize() error {
-	lock, err := lockDir(l.dir, flock.Exclusive)
+	lock, err := l.lock()
 	if err != nil {
 		return err
 	}
@@ -97,40 +88,25 @@ func (l *Layout) initialize() error {
 	if err != nil {
 		return err
 	}
-	if err := replace(filepath.Join(l.dir, ocispec.ImageLayoutFile), []byte(marker)); err != nil {
-		return err
-	}
-	return atomicfile.SyncDir(filepath.Dir(l.dir))
+	return replace(l.path(ocispec.ImageLayoutFile), []byte(marker))
 }
 
-func (l *Layout) index() string { return filepath.Join(l.dir, ocispec.ImageIndexFile) }
-
-// blobs is the path of a blob by hexadecimal digest, or their directory for "".
-func (l *Layout) blobs(hex string) string {
-	return filepath.Join(l.dir, ocispec.ImageBlobsDir, algorithm.String(), hex)
-}
-
-func (l *Layout) partial(hex string) string {
-	return filepath.Join(l.dir, ingestDir, algorithm.String()+"-"+hex)
-}
-
-// private refuses a path that others could change.
-func private(path string) error {
-	info, err := os.Stat(path) // the user may link images elsewhere
+// lock opens the layout's directory and waits for its lock, which is for index.json.
+func (l *Layout) lock() (*os.File, error) {
+	f, err := os.OpenFile(l.Dir(), os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	switch {
-	case !info.IsDir():
-		return fmt.Errorf("%s is no directory; move it away", path)
-	case !ok || int(st.Uid) != os.Geteuid():
-		return fmt.Errorf("%s does not belong to the calling user (uid %d); name a root directory of your own", path, os.Geteuid())
-	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s may be written to by others (mode %04o); run: chmod go-w %s", path, info.Mode().Perm(), path)
+	if err := flock.Lock(f, flock.Exclusive); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
 	}
-	return nil
+	return f, nil
 }
+
+func (l *Layout) path(name string) string { return filepath.Join(l.Dir(), name) }
+
+func (l *Layout) index() string { return l.path(ocispec.ImageIndexFile) }
 
 // Check refuses a descriptor of a blob that a layout cannot hold: a digest other than sha256, a size below 0 or above a
 // TiB.

@@ -63,7 +63,7 @@ func putImages(dir string) error {
 }
 
 func sweep(l *Layout) error {
-	_, err := l.Sweep(context.Background(), never)
+	_, err := l.Sweep(context.Background(), never, false)
 	if errors.Is(err, ErrHeld) {
 		return nil
 	}
@@ -102,7 +102,7 @@ func putImage(l *Layout, name string) (ocispec.Descriptor, error) {
 	if err := l.Put(ctx, desc, strings.NewReader(string(data))); err != nil {
 		return desc, err
 	}
-	return desc, l.Tag(name, desc)
+	return desc, l.Tag(ctx, name, desc)
 }
 
 func describe(mediaType string, data []byte) ocispec.Descriptor {

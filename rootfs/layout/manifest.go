@@ -136,8 +136,9 @@ func (l *Layout) Document(desc ocispec.Descriptor) ([]byte, error) {
 	}
 	r, err := l.Blob(desc)
 	if err != nil {
-		return nil, err
+		return nil, advised(err)
 	}
 	defer r.Close()
-	return io.ReadAll(r)
+	data, err := io.ReadAll(r)
+	return data, advised(err)
 }

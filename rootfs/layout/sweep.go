@@ -4,87 +4,111 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // ErrHeld is returned by Sweep while the blobs are held.
 var ErrHeld = errors.New("images are being pulled or imported")
 
-// Removable is an unneeded file of the layout.
+// Removable is an unneeded blob or partial file of the layout.
 type Removable struct {
 	Path string // absolute
 	Size int64  // bytes
 }
 
-// Garbage returns the blobs that no image in index.json needs, and the partial files without a writer that were last
-// written before partialsBefore.
-func (l *Layout) Garbage(ctx context.Context, partialsBefore time.Time) ([]Removable, error) {
-	return l.garbage(ctx, partialsBefore, func(string) error { return nil })
+// Sweep removes the blobs that no image in index.json needs, and the partial files without a writer that were last
+// written before partialsBefore. While there is a Hold, it removes nothing and returns ErrHeld. An image with a damaged
+// manifest stops it, as the blobs that it needs are unknown. With dry it only returns what could be removed, also while there
+// is a Hold.
+func (l *Layout) Sweep(ctx context.Context, partialsBefore time.Time, dry bool) ([]Removable, error) {
+	removed, err := l.sweep(ctx, partialsBefore, dry)
+	if err != nil {
+		return removed, fmt.Errorf("image layout %s: %w", l.Dir(), err)
+	}
+	return removed, nil
 }
 
-// Sweep removes what Garbage returns. While there is a Hold, it removes nothing and returns ErrHeld. An image with a
-// damaged manifest stops it, as the blobs that it needs are unknown.
-func (l *Layout) Sweep(ctx context.Context, partialsBefore time.Time) ([]Removable, error) {
-	f, err := os.OpenFile(l.blobs(""), os.O_RDONLY|unix.O_DIRECTORY, 0)
+func (l *Layout) sweep(ctx context.Context, partialsBefore time.Time, dry bool) (removed []Removable, err error) {
+	if !dry {
+		release, err := l.blobs.TrySweep()
+		if errors.Is(err, flock.ErrHeld) {
+			return nil, ErrHeld
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = release() }()
+	}
+	needed, err := l.needed(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("image layout: %w", err)
+		return nil, fmt.Errorf("which blobs are needed: %w", err)
 	}
-	defer f.Close()
-	err = flock.Try(f, flock.Exclusive)
-	if errors.Is(err, flock.ErrHeld) {
-		err = ErrHeld
+	var failed error
+	err = l.blobs.Walk(needed, func(f cas.Found) bool {
+		path, err := l.blobs.Path(f.SHA256)
+		if err == nil && !dry {
+			err = l.blobs.Remove(f.SHA256)
+		}
+		if err == nil {
+			removed = append(removed, Removable{path, f.Size})
+			err = ctx.Err()
+		}
+		failed = err
+		return err == nil
+	})
+	if err := errors.Join(err, failed); err != nil {
+		return removed, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("image layout %s: %w", l.dir, err)
-	}
-	return l.garbage(ctx, partialsBefore, os.Remove)
+	partials, err := l.sweepPartials(partialsBefore, dry)
+	return append(removed, partials...), err
 }
 
-func (l *Layout) garbage(ctx context.Context, before time.Time, do func(path string) error) ([]Removable, error) {
+// needed reports the digests that images need.
+func (l *Layout) needed(ctx context.Context) (func(sha256 string) bool, error) {
 	images, err := l.Images()
 	if err != nil {
 		return nil, err
 	}
-	needed := make(map[digest.Digest]bool)
+	needed := make(map[string]bool)
 	err = l.walk(images, func(d ocispec.Descriptor) error {
-		needed[d.Digest] = true
+		needed[d.Digest.Encoded()] = true
 		return ctx.Err()
 	})
-	if err != nil {
-		return nil, fmt.Errorf("image layout %s: which blobs are needed: %w", l.dir, err)
-	}
-	var removed []Removable
-	remove := func(path string, info fs.FileInfo) error {
-		if err := do(path); err != nil {
-			return err
+	return func(sha256 string) bool { return needed[sha256] }, err
+}
+
+func (l *Layout) sweepPartials(before time.Time, dry bool) (removed []Removable, err error) {
+	sizes := make(map[string]int64)
+	spare := func(name string) bool {
+		path := filepath.Join(l.blobs.Ingests(), name)
+		info, err := os.Lstat(filepath.Join(path, partialFile))
+		if err != nil {
+			info, err = os.Lstat(path) // it is empty, or the partial file of an earlier version
 		}
-		removed = append(removed, Removable{path, info.Size()})
-		return ctx.Err()
-	}
-	err = each(l.blobs(""), func(path string, info fs.FileInfo) error {
-		if needed[digest.NewDigestFromEncoded(algorithm, info.Name())] {
-			return nil
+		if err != nil || !info.ModTime().Before(before) {
+			return true
 		}
-		return remove(path, info)
-	})
-	if err == nil {
-		err = each(filepath.Join(l.dir, ingestDir), func(path string, info fs.FileInfo) error {
-			return ifLeft(path, info, before, remove)
-		})
+		if info.Mode().IsRegular() {
+			sizes[path] = info.Size()
+		}
+		return false
 	}
-	if err != nil {
-		return removed, fmt.Errorf("image layout %s: %w", l.dir, err)
+	clean := l.blobs.CleanIngests
+	if dry {
+		clean = l.blobs.DeadIngests
 	}
-	return removed, nil
+	dead, _, err := clean(spare)
+	for _, path := range dead {
+		removed = append(removed, Removable{path, sizes[path]})
+	}
+	return removed, err
 }
 
 // walk visits descriptors and all that they refer to, each digest once.
@@ -107,53 +131,6 @@ func (l *Layout) walk(todo []ocispec.Descriptor, visit func(ocispec.Descriptor) 
 			return err
 		}
 		todo = append(todo, children...)
-	}
-	return nil
-}
-
-// ifLeft calls do for a partial file without a writer, holding its lock.
-func ifLeft(path string, info fs.FileInfo, before time.Time, do func(string, fs.FileInfo) error) error {
-	if !info.ModTime().Before(before) {
-		return nil
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	err = flock.Try(f, flock.Exclusive)
-	if errors.Is(err, flock.ErrHeld) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if named, err := flock.Named(f, path); !named || err != nil {
-		return err
-	}
-	return do(path, info)
-}
-
-// each lists the regular files of a directory.
-func each(dir string, do func(path string, info fs.FileInfo) error) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-			continue
-		}
-		if err == nil {
-			err = do(filepath.Join(dir, e.Name()), info)
-		}
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
-	"github.com/scidex-ai/scidex-oci/internal/flock"
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
@@ -29,12 +29,16 @@ var (
 // Writer writes one blob into a partial file that outlives it, so that a later Writer can resume. It is not safe for
 // concurrent use.
 type Writer struct {
-	layout *Layout
 	desc   ocispec.Descriptor
-	file   *os.File
+	ingest *cas.Ingest // of the blob's digest, so that a blob has one writer
+	file   *os.File    // the partial file
 	sum    digest.Digester
 	offset int64
+	done   bool // there is nothing left to resume
 }
+
+// partialFile is the partial file in the ingest directory of a blob.
+const partialFile = "partial"
 
 // Writer waits until no one else writes this blob, in this or another process, and resumes their work. It returns
 // ErrExists for an existing blob, which it reads and verifies; Commit replaces a damaged one. Hold keeps the blob from
@@ -51,45 +55,35 @@ func (l *Layout) Writer(ctx context.Context, desc ocispec.Descriptor) (*Writer, 
 }
 
 func (l *Layout) writer(ctx context.Context, desc ocispec.Descriptor) (*Writer, error) {
-	f, err := lockPartial(ctx, l.partial(desc.Digest.Encoded()))
-	if err != nil {
-		return nil, err
-	}
-	w := &Writer{layout: l, desc: desc, file: f}
-	there, err := l.whole(ctx, desc)
-	if err == nil && there {
-		err = errors.Join(ErrExists, os.Remove(f.Name()))
-	}
-	if err == nil {
-		err = w.resume(ctx)
-	}
-	if err == nil {
-		err = w.room()
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return w, nil
-}
-
-// lockPartial opens and locks a partial file.
-func lockPartial(ctx context.Context, path string) (*os.File, error) {
-	f, err := flock.Open(ctx, path, unix.O_RDWR|unix.O_CREAT|unix.O_NONBLOCK, 0o600, flock.Exclusive)
+	ingest, err := l.blobs.TakeIngest(ctx, desc.Digest.Encoded())
 	if ctx.Err() != nil && err != nil {
 		return nil, fmt.Errorf("wait for another writer of it: %w", err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file; remove it", path)
+	w := &Writer{desc: desc, ingest: ingest}
+	err = l.Verify(ctx, desc)
+	w.done = err == nil
+	if w.done {
+		err = ErrExists
+	} else if absent(err) {
+		err = w.open(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, w.Close())
 	}
-	return f, nil
+	return w, nil
+}
+
+func (w *Writer) open(ctx context.Context) (err error) {
+	if w.file, err = w.ingest.Resume(partialFile); err != nil {
+		return err
+	}
+	if err := w.resume(ctx); err != nil {
+		return err
+	}
+	return w.room()
 }
 
 // resume hashes what an earlier writer left. If that is longer than the blob, it is dropped.
@@ -97,6 +91,9 @@ func (w *Writer) resume(ctx context.Context) error {
 	info, err := w.file.Stat()
 	if err != nil {
 		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file; remove it", w.file.Name())
 	}
 	if info.Size() > w.desc.Size {
 		return w.Reset()
@@ -114,7 +111,7 @@ func (w *Writer) room() error {
 	}
 	free, need := uint64(st.Bsize)*st.Bavail, uint64(w.desc.Size-w.offset)
 	if need > free {
-		return fmt.Errorf("%s are to come and %s are free in %s: %w", format.Size(int64(need)), format.Size(int64(free)), w.layout.dir, unix.ENOSPC)
+		return fmt.Errorf("%s are to come and %s are free in %s: %w", format.Size(int64(need)), format.Size(int64(free)), filepath.Dir(w.file.Name()), unix.ENOSPC)
 	}
 	return nil
 }
@@ -162,21 +159,25 @@ func (w *Writer) commit() error {
 	if got := w.sum.Digest(); got != w.desc.Digest {
 		return errors.Join(fmt.Errorf("%w: their digest is %s", ErrMismatch, got), w.Reset())
 	}
-	if err := w.file.Sync(); err != nil {
+	if err := w.ingest.Publish(partialFile, w.desc.Digest.Encoded()); err != nil {
 		return err
 	}
-	if err := os.Rename(w.file.Name(), w.layout.blobs(w.desc.Digest.Encoded())); err != nil {
-		return err
-	}
-	// Not before: a read-only partial file could not be resumed after a kill in between.
-	if err := w.file.Chmod(blobMode); err != nil {
-		return err
-	}
-	return atomicfile.SyncDir(w.layout.blobs(""))
+	w.done = true
+	return w.ingest.Sync()
 }
 
 // Close releases this blob to other writers. Uncommitted bytes stay for them.
-func (w *Writer) Close() error { return w.file.Close() }
+func (w *Writer) Close() error {
+	var err error
+	if w.file != nil {
+		err = w.file.Close()
+	}
+	if w.done {
+		return errors.Join(err, w.ingest.Close())
+	}
+	w.ingest.Leave()
+	return err
+}
 
 // Put writes the whole blob from r, which must have exactly its contents. An existing blob is no error.
 func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) error {

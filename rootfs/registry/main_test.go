@@ -112,7 +112,7 @@ func (s *site) expectWhole(t *testing.T, l *layout.Layout, desc ocispec.Descript
 	if desc.Digest != s.desc.Digest {
 		t.Errorf("pulled %s, want %s", desc.Digest, s.desc.Digest)
 	}
-	must(t, l.Tag("image", desc))
+	must(t, l.Tag(t.Context(), "image", desc))
 	for _, d := range append(s.manifest.Layers, s.manifest.Config, desc) {
 		r, err := l.Blob(d)
 		must(t, err)
@@ -162,16 +162,7 @@ const always = 1 << 30
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// partials are the partial files in a layout, with their sizes.
-func partials(t *testing.T, l *layout.Layout) map[string]int64 {
-	t.Helper()
-	found := make(map[string]int64)
-	entries, err := os.ReadDir(filepath.Join(l.Dir(), "ingest"))
-	must(t, err)
-	for _, e := range entries {
-		info, err := e.Info()
-		must(t, err)
-		found[e.Name()] = info.Size()
-	}
-	return found
+// partial is the partial file of a blob in a layout.
+func partial(l *layout.Layout, blob ocispec.Descriptor) string {
+	return filepath.Join(l.Dir(), "ingest", blob.Digest.Encoded(), "partial")
 }

@@ -32,7 +32,7 @@ func TestPull(t *testing.T) {
 		if desc.Digest.String() != want || desc.MediaType != mediaType {
 			t.Errorf("%s: pulled %s, a %s, want %s", format, desc.Digest, desc.MediaType, want)
 		}
-		must(t, l.Tag("image", desc))
+		must(t, l.Tag(t.Context(), "image", desc))
 		if format == "oci" { // skopeo reads the layout; it passes over images of Docker's media type in one
 			registrytest.Run(t, "skopeo", "--insecure-policy", "copy", "oci:"+l.Dir()+":image", "dir:"+t.TempDir())
 		}
@@ -145,7 +145,7 @@ func TestPullChoosesThePlatform(t *testing.T) {
 
 	l := empty(t)
 	desc, err := pull(t, server.Address+"/both:1", l, options())
-	must(t, err, l.Tag("both", desc))
+	must(t, err, l.Tag(t.Context(), "both", desc))
 	if want := registrytest.Manifest(t, own); desc.Digest.String() != want {
 		t.Errorf("chose %s, want %s", desc.Digest, want)
 	}

@@ -252,7 +252,7 @@ func (s *registrySite) pullUntilHalf(t *testing.T) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	partial := filepath.Join(s.root, "images/ingest", strings.Replace(s.big, ":", "-", 1))
+	partial := filepath.Join(s.root, "images/ingest", strings.TrimPrefix(s.big, "sha256:"), "partial")
 	missing := eventually(func() []string {
 		if info, err := os.Stat(partial); err == nil && info.Size() >= int64(s.size/2) {
 			return nil
