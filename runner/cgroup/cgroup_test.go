@@ -256,6 +256,35 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// holding is a kernel that takes every limit and holds others.
+type holding struct {
+	hierarchy
+	got Effective
+}
+
+func (holding) set(Limits) error                { return nil }
+func (h holding) effective() (Effective, error) { return h.got, nil }
+
+// TestReadBack: limits that the kernel takes and does not hold are an error when they are set, and when they are checked at the end.
+func TestReadBack(t *testing.T) {
+	asked := Limits{Memory: 1 << 30, CPUs: 0.5, Pids: 10}
+	for name, c := range map[string]struct {
+		got  Effective
+		held bool
+	}{
+		"held":     {asked, true},
+		"no limit": {Effective{Memory: 1 << 62, CPUs: 0.5, Pids: 10}, false},
+	} {
+		g := &Group{files: holding{got: c.got}}
+		if got, err := g.Set(asked); (err == nil) != c.held || got != c.got {
+			t.Errorf("%s: set: %+v, %v", name, got, err)
+		}
+		if err := g.Check(); (err == nil) != c.held {
+			t.Errorf("%s: check: %v", name, err)
+		}
+	}
+}
+
 // TestKillMembers lays out two groups: of a number that was read before, the process is killed only if the group still has it.
 func TestKillMembers(t *testing.T) {
 	start := func() *exec.Cmd {
