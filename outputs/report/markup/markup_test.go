@@ -37,6 +37,7 @@ func TestHTML(t *testing.T) {
 		`<h1 id=x class=y>A</h1><h3>B</h3>`: `<h4 class="m1">A</h4><h5 class="m3">B</h5>`,
 		`<h3>A</h3>`:                        `<h4 class="m3">A</h4>`,
 		`<a href="https://a.example/">t</a> <a href="#x">u</a> <a href=javascript:x>v`: `t <span class="away">&lt;https://a.example/&gt;</span> u v`,
+		`<a href="https://a.example/?a=<b>">t</a>`:                                     `t <span class="away">&lt;https://a.example/?a=&lt;b&gt;&gt;</span>`,
 		`<a href="https://a.example/">https://a.example/</a>`:                          `https://a.example/`,
 		`<img src="a.png" onerror=x>`:                                                  `(a.png)`,
 		`<table class=dataframe><thead><tr><th></th><th>a</th></tr></thead><tr><th>0</th><td colspan=2 style=x>1</td></tr><tr><th>alone</th></tr></table>`: `<div class="scroll" role="region" tabindex="0" aria-label="r"><table><thead><tr><td></td><th scope="col">a</th></tr>` + "\n" +
