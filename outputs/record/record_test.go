@@ -120,6 +120,6 @@ func TestKeepFirst(t *testing.T) {
 
 func TestRecordsAreDurable(t *testing.T) {
 	dir := t.TempDir()
-	durable.Check(t, func() error { return Keep(filepath.Join(dir, "one"), head{V: 1}, listing("a")) })
+	durable.Check(t, func() error { return Keep(filepath.Join(dir, "made", "one"), head{V: 1}, listing("a")) })
 	durable.Check(t, func() error { return KeepFirst(filepath.Join(dir, "first"), head{V: 1}, listing("a")) })
 }

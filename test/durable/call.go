@@ -14,6 +14,8 @@ func (w *watch) note(n *notification) {
 	switch n.call {
 	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
 		w.sync(int(int32(n.args[0])))
+	case unix.SYS_MKDIRAT:
+		w.made(n)
 	default: // renameat(2), renameat2(2), linkat(2): from and to are the same arguments
 		w.named(n)
 	}
@@ -36,10 +38,25 @@ func (w *watch) named(n *notification) {
 	if err != nil || unread != nil {
 		return // the call fails as well
 	}
-	if dir := int(int32(n.args[2])); dir != unix.AT_FDCWD && !filepath.IsAbs(target) {
-		target = filepath.Join("/proc/self/fd", strconv.Itoa(dir), target)
+	w.name(&from, below(n.args[2], target))
+}
+
+func (w *watch) made(n *notification) {
+	name, err := text(n.args[1])
+	path := below(n.args[0], name)
+	if _, there := os.Lstat(path); err != nil || there == nil {
+		return // the call fails as well
 	}
-	w.name(&from, target)
+	w.enter(path)
+}
+
+// below is the path of a name in an open directory.
+func below(dir uint64, name string) string {
+	fd := int(int32(dir))
+	if fd == unix.AT_FDCWD || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join("/proc/self/fd", strconv.Itoa(fd), name)
 }
 
 // text reads a string of C in this process, whose thread waits meanwhile.

@@ -5,17 +5,19 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
 
 // Check calls do and fails the test for each file that rename(2) or link(2) gave a name before the file was synced, and for
-// each directory with such a name that was not synced by the end. It sees the calls that do makes itself, not those of other
-// goroutines. do must give at least one file its name, and must not use t.FailNow.
+// each name that one of these or mkdir(2) made whose directory was not synced by the end. It sees the calls that do makes itself,
+// not those of other goroutines. do must give at least one file its name, and must not use t.FailNow.
 func Check(t testing.TB, do func() error) {
 	t.Helper()
 	w := newWatch()
@@ -60,20 +62,22 @@ type content struct {
 // watch is what the calls have made durable so far.
 type watch struct {
 	synced map[inode]content
-	open   map[inode]string // directories with a name that is not synced yet, and the name
+	open   map[inode][]string // directories with names that are not synced yet, and these
 	names  int
 	faults []string
 }
 
-func newWatch() *watch { return &watch{synced: map[inode]content{}, open: map[inode]string{}} }
+func newWatch() *watch { return &watch{synced: map[inode]content{}, open: map[inode][]string{}} }
 
 func (w *watch) tell(t testing.TB) {
 	t.Helper()
 	for _, fault := range w.faults {
 		t.Error(fault)
 	}
-	for _, name := range w.open {
-		t.Errorf("%s: its directory is not synced after it got the name", name)
+	for _, name := range slices.Concat(slices.Collect(maps.Values(w.open))...) {
+		if _, err := os.Lstat(name); err == nil { // else it was removed again
+			t.Errorf("%s: its directory is not synced after it got the name", name)
+		}
 	}
 	if w.names == 0 {
 		t.Error("no file got a name")
@@ -96,12 +100,21 @@ func (w *watch) name(from *unix.Stat_t, to string) {
 	if from.Mode&unix.S_IFMT == unix.S_IFREG && w.synced[idOf(from)] != contentOf(from) {
 		w.faults = append(w.faults, fmt.Sprintf("%s: the file is not synced before it gets the name", to))
 	}
-	var dir unix.Stat_t
-	if err := unix.Stat(filepath.Dir(to), &dir); err != nil {
-		w.faults = append(w.faults, (&os.PathError{Op: "stat", Path: filepath.Dir(to), Err: err}).Error())
+	w.enter(to)
+}
+
+// enter notes that a directory gets a name in it.
+func (w *watch) enter(name string) {
+	var st unix.Stat_t
+	dir, err := filepath.EvalSymlinks(filepath.Dir(name)) // a descriptor may be closed by the end
+	if err == nil {
+		err = unix.Stat(dir, &st)
+	}
+	if err != nil {
+		w.faults = append(w.faults, (&os.PathError{Op: "stat", Path: filepath.Dir(name), Err: err}).Error())
 		return
 	}
-	w.open[idOf(&dir)] = to
+	w.open[idOf(&st)] = append(w.open[idOf(&st)], filepath.Join(dir, filepath.Base(name)))
 }
 
 func idOf(st *unix.Stat_t) inode { return inode{st.Dev, st.Ino} }

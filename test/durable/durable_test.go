@@ -57,11 +57,48 @@ func TestCheck(t *testing.T) {
 			if !test.dir {
 				return err
 			}
-			d, failed := os.Open(dir)
-			return errors.Join(err, failed, d.Sync(), d.Close())
+			return errors.Join(err, syncDir(dir))
 		})
 		if got := strings.Join(r.said, "; "); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
 			t.Errorf("%s: said %q, want %q", test.name, got, test.want)
 		}
 	}
+}
+
+// TestCheckDirectories: a directory is lost, with all in it, if the one above is not synced after it was made.
+func TestCheckDirectories(t *testing.T) {
+	for name, want := range map[string]string{"not synced": "dir: its directory is not synced", "synced": "", "removed": ""} {
+		r := &recorder{TB: t}
+		top, other := t.TempDir(), t.TempDir()
+		Check(r, func() error {
+			err := errors.Join(os.Mkdir(filepath.Join(top, "dir"), 0o700), wellNamed(other))
+			switch name {
+			case "synced":
+				err = errors.Join(err, syncDir(top))
+			case "removed":
+				err = errors.Join(err, os.Remove(filepath.Join(top, "dir")))
+			}
+			return err
+		})
+		if got := strings.Join(r.said, "; "); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: said %q, want %q", name, got, want)
+		}
+	}
+}
+
+// wellNamed makes no mistake: Check wants a file that gets a name.
+func wellNamed(dir string) error {
+	f, err := os.Create(filepath.Join(dir, "new"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close(), os.Rename(f.Name(), filepath.Join(dir, "name")), syncDir(dir))
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -9,7 +9,7 @@ import (
 
 // The calls that are watched. None of them is made by Go's runtime, which could not wait for an answer.
 func watched() []uint32 {
-	return []uint32{unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_LINKAT}
+	return []uint32{unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_LINKAT, unix.SYS_MKDIRAT}
 }
 
 // notification is struct seccomp_notif (seccomp_unotify(2)).
