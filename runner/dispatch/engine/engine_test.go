@@ -234,7 +234,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestManyCallers come and go, and no goroutine is left.
+// TestManyCallers come and go, and ask about runs meanwhile. No goroutine is left.
 func TestManyCallers(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s := newStage(t, turns.Room{Jobs: 4}, true)
@@ -248,6 +248,9 @@ func TestManyCallers(t *testing.T) {
 				if k%2 == 0 {
 					close(s.end(j.ID()))
 				}
+				s.Find(j.ID())
+				s.Refused(j.ID())
+				s.Queued()
 			}
 			c.Close()
 		})
