@@ -71,7 +71,8 @@ func TestOperatorAllowsBinds(t *testing.T) {
 	h := newHarness(t)
 	h.write("allowed/file", "text", 0o644)
 	h.write("mine/file", "text", 0o644)
-	if out, err := exec.Command("cp", "-a", "/etc", h.path("etc")).CombinedOutput(); err != nil {
+	copyAll := `mkdir "$1" && for file in /etc/*; do case $file in */e2e-*) ;; *) cp -a "$file" "$1" || exit ;; esac; done` // files of other tests come and go
+	if out, err := exec.Command("sh", "-c", copyAll, "sh", h.path("etc")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	operator := "etc/scidex-oci/config.yaml"
