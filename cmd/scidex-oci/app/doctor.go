@@ -66,13 +66,19 @@ func runDoctor(c *cli.Context, p *command.Program, o *options.Run, all bool) err
 		return err
 	}
 	how.Analysis, how.NoAudit = wanted.Analysis, wanted.NoAudit
-	return examine(c.Context, p, how, func(report doctor.Report) error {
-		if wanted.JSON {
-			return screen.WriteJSON(p.Stdout, report)
-		}
+	stop, done := command.StopSignals()
+	defer done()
+	how.Stop = stop
+	report, err := doctor.Run(c.Context, how)
+	if err != nil {
+		return stoppedStatus(p.Stderr, err, "nothing is known")
+	}
+	if wanted.JSON {
+		err = screen.WriteJSON(p.Stdout, report)
+	} else {
 		newReportPrinter(p).doctor(report, all)
-		return nil
-	})
+	}
+	return cmp.Or(err, reportStatus(report.Works))
 }
 
 // examination is how doctor gets the caller's catalog, and one of its own.
@@ -101,16 +107,4 @@ func throwAway(p *command.Program, s stores.Settings, given stores.Policy) func(
 		}
 		return st.Host, nil
 	}
-}
-
-// examine makes a report and shows it.
-func examine(ctx context.Context, p *command.Program, how doctor.Options, show func(doctor.Report) error) error {
-	stop, done := command.StopSignals()
-	defer done()
-	how.Stop = stop
-	report, err := doctor.Run(ctx, how)
-	if err != nil {
-		return stoppedStatus(p.Stderr, err, "nothing is known")
-	}
-	return cmp.Or(show(report), reportStatus(report.Works))
 }

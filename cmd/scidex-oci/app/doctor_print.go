@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 )
 
@@ -13,57 +14,34 @@ func (r reportPrinter) doctor(report doctor.Report, all bool) {
 	s := report.Summary
 	fmt.Fprintln(r.w, r.verdict(report.Works, screen.Escape(s.Run)))
 	fmt.Fprintf(r.w, "limits: %s; ids: %s; unix sockets in bound directories: %s\n", limitsBy[s.Limits], idsOf(s), walls[s.SocketWall])
-	r.findings(report, doctor.Fail)
-	r.findings(report, doctor.Warn)
+	r.findings(report, check.Fail)
+	r.findings(report, check.Warn)
 	if all {
-		r.findings(report, doctor.OK, doctor.Skipped)
-	} else if well := count(report, doctor.OK); well > 0 {
+		r.findings(report, check.OK, check.Skipped)
+	} else if well := count(report, check.OK); well > 0 {
 		fmt.Fprintf(r.w, "%s well; -v prints them too\n", screen.Count(well, "probe"))
 	}
 }
 
+// codeWidth is the width of the longest code that is commonly shown.
+const codeWidth = 34
+
 // findings prints those of some statuses in the order of the report.
-func (r reportPrinter) findings(report doctor.Report, statuses ...doctor.Status) {
+func (r reportPrinter) findings(report doctor.Report, statuses ...check.Status) {
 	for _, f := range report.Findings {
 		if slices.Contains(statuses, f.Status) {
-			r.finding(f)
+			r.finding(check.Finding(f), len(check.Skipped), codeWidth)
 		}
 	}
 }
 
-func count(report doctor.Report, status doctor.Status) (n int) {
+func count(report doctor.Report, status check.Status) (n int) {
 	for _, f := range report.Findings {
 		if f.Status == status {
 			n++
 		}
 	}
 	return n
-}
-
-// codeWidth is the width of the longest code that is commonly shown.
-const codeWidth = 34
-
-func (r reportPrinter) finding(f doctor.Finding) {
-	seen := f.Seen
-	if f.Status == doctor.Skipped {
-		if f.After == "" {
-			return // runs do not need it
-		}
-		seen = "after " + f.After
-	}
-	status := r.palette.Outcome(string(f.Status), string(doctor.OK), string(doctor.Fail), len(doctor.Skipped))
-	r.line(status, codeWidth, f.Code, seen)
-	if f.Status == doctor.Warn || f.Status == doctor.Fail {
-		r.detail("means", f.Means)
-		r.detail("cure", f.Cure)
-		r.detail("command", r.palette.Bold(screen.Escape(f.Command)))
-	}
-}
-
-func (r reportPrinter) detail(word, text string) {
-	if text != "" {
-		fmt.Fprintf(r.w, "%9s%-8s %s\n", "", word, text)
-	}
 }
 
 var limitsBy = map[doctor.LimitsBy]string{

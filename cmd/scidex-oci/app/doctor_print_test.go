@@ -4,18 +4,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 )
 
 // TestDoctorPrintsTheVerdictFirst: then what fails, then what warns, in the order of the report.
 func TestDoctorPrintsTheVerdictFirst(t *testing.T) {
 	report := doctor.Report{Summary: doctor.Summary{Run: "run does not work"}, Findings: []doctor.Finding{
-		{Code: "well.one", Status: doctor.OK},
-		{Code: "warns", Status: doctor.Warn, Cure: "have it"},
-		{Code: "fails.one", Status: doctor.Fail},
-		{Code: "skipped", Status: doctor.Skipped, After: "fails.one"},
-		{Code: "fails.two", Status: doctor.Fail},
-		{Code: "well.two", Status: doctor.OK},
+		{Name: "well.one", Status: check.OK},
+		{Name: "warns", Status: check.Warn, Cure: "have it"},
+		{Name: "fails.one", Status: check.Fail},
+		{Name: "skipped", Status: check.Skipped, After: "fails.one"},
+		{Name: "fails.two", Status: check.Fail},
+		{Name: "well.two", Status: check.OK},
 	}}
 	for all, want := range map[bool]string{
 		false: "run does not work|limits:|fails.one|fails.two|warns|have it|2 probes well",

@@ -18,8 +18,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
-	"github.com/scidex-ai/scidex-oci/runner/check/selftest/report"
-	"github.com/scidex-ai/scidex-oci/runner/check/selftest/target"
 )
 
 func newSelftestCommand(p *command.Program) *cli.Command {
@@ -83,7 +81,7 @@ func confiningFlags(p *command.Program, o *options.Run) []*options.Flag {
 // selftestOptions are those, and its own.
 type selftestOptions struct {
 	run     *options.Run
-	targets []target.Target
+	targets []selftest.Target
 	last    bool
 }
 
@@ -95,9 +93,9 @@ func (o *selftestOptions) flags(p *command.Program) []cli.Flag {
 	)...)
 }
 
-func readTargets(t options.Text) (all []target.Target, err error) {
+func readTargets(t options.Text) (all []selftest.Target, err error) {
 	for _, text := range t.Values {
-		targets, err := target.Parse(text)
+		targets, err := selftest.ParseTarget(text)
 		if err != nil {
 			return nil, t.Wrap(err)
 		}
@@ -106,77 +104,66 @@ func readTargets(t options.Text) (all []target.Target, err error) {
 	return all, nil
 }
 
-func runSelftest(c *cli.Context, p *command.Program, asked *selftestOptions) error {
-	return selftestOf(p, c, asked, func(o selftestRequest) error {
-		if asked.last {
-			return o.showLast(c.Context, p)
-		}
-		return o.perform(c.Context, p)
-	})
-}
-
-// selftestRequest is a selftest as the command line requests it.
-type selftestRequest struct {
-	runflags.Request
-	stores  *stores.Stores
-	targets []target.Target
-}
-
-// selftestOf reads the command line and opens catalog and blob store for it.
-func selftestOf(p *command.Program, c *cli.Context, asked *selftestOptions, act func(selftestRequest) error) (err error) {
+// runSelftest reads the command line, opens catalog and blob store, and tests or shows the newest report.
+func runSelftest(c *cli.Context, p *command.Program, asked *selftestOptions) (err error) {
 	if err := p.Load(c, asked.run.Flags(p.Options)...); err != nil {
 		return err
 	}
-	o := selftestRequest{targets: asked.targets}
 	k := runflags.NewParser(p, c, asked.run)
 	k.Words = []string{canary.Command} // what will be run
-	if o.Request, err = k.Options(); err != nil {
+	wanted, err := k.Options()
+	if err != nil {
 		return err
 	}
-	if o.targets == nil {
-		if o.targets, err = usualTargets(p.Options.DB); err != nil {
+	targets := asked.targets
+	if targets == nil {
+		if targets, err = usualTargets(p.Options.DB); err != nil {
 			return err
 		}
 	}
-	if o.Analysis, err = k.Analysis(c.Context, nil); err == nil {
-		err = o.Analysis.Validate()
+	if wanted.Analysis, err = k.Analysis(c.Context, nil); err == nil {
+		err = wanted.Analysis.Validate()
 	}
 	if err != nil {
 		return err
 	}
-	if o.stores, err = p.OpenStores(c.Context, p.Stderr); err != nil {
+	st, err := p.OpenStores(c.Context, p.Stderr)
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, o.stores.Close()) }()
-	return act(o)
+	defer func() { err = errors.Join(err, st.Close()) }()
+	if asked.last {
+		return showLastSelftest(c.Context, p, st, wanted.JSON)
+	}
+	return performSelftest(c.Context, p, st, wanted, targets)
 }
 
 // usualTargets are the default targets.
-func usualTargets(db options.Text) (all []target.Target, err error) {
+func usualTargets(db options.Text) (all []selftest.Target, err error) {
 	scheme, _, _ := strings.Cut(db.Value, "://")
 	if scheme == "postgres" || scheme == "postgresql" {
-		if all, err = target.Parse(db.Value); err != nil {
+		if all, err = selftest.ParseTarget(db.Value); err != nil {
 			return nil, db.Wrap(err)
 		}
 	}
-	return append(all, target.Default), nil
+	return append(all, selftest.DefaultTarget), nil
 }
 
-// perform tests, keeps the report and prints it.
-func (o selftestRequest) perform(ctx context.Context, p *command.Program) error {
+// performSelftest tests, keeps the report and prints it.
+func performSelftest(ctx context.Context, p *command.Program, st *stores.Stores, wanted runflags.Request, targets []selftest.Target) error {
 	stop, done := command.StopSignals()
 	defer done()
 	print := newReportPrinter(p)
-	options := selftest.Options{Analysis: o.Analysis, NoAudit: o.NoAudit, Targets: o.targets, Stop: stop}
-	if !o.JSON {
+	options := selftest.Options{Analysis: wanted.Analysis, NoAudit: wanted.NoAudit, Targets: targets, Stop: stop}
+	if !wanted.JSON {
 		options.Each = print.check
 	}
-	tested, err := selftest.Run(ctx, o.stores.Host, options)
+	tested, err := selftest.Run(ctx, st.Host, options)
 	if err != nil {
 		return stoppedStatus(p.Stderr, err, "nothing is proven")
 	}
-	kept := o.keep(ctx, tested)
-	if o.JSON {
+	kept := keepSelftest(ctx, st, tested)
+	if wanted.JSON {
 		err = screen.WriteJSON(p.Stdout, tested)
 	} else {
 		print.selftest(tested)
@@ -184,11 +171,11 @@ func (o selftestRequest) perform(ctx context.Context, p *command.Program) error 
 	return cmp.Or(kept, err, reportStatus(tested.Passed))
 }
 
-// keep adds the report to the catalog, a failed one too.
-func (o selftestRequest) keep(ctx context.Context, tested report.Report) error {
+// keepSelftest adds the report to the catalog, a failed one too.
+func keepSelftest(ctx context.Context, st *stores.Stores, tested selftest.Report) error {
 	text, err := json.Marshal(tested)
 	if err == nil {
-		err = o.stores.Selftests.AddSelftest(ctx, catalog.Selftest{
+		err = st.Selftests.AddSelftest(ctx, catalog.Selftest{
 			At: tested.Time, Host: tested.Host, ToolVersion: tested.ToolVersion, Passed: tested.Passed, Report: text,
 		})
 	}

@@ -12,12 +12,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/check"
 )
 
-// The functions of this file are those of child probes.
+// The functions of this file are called in children.
 
-// ownNamespace returns an error where this process is in the user namespace of its parent.
+// ownNamespace returns an error if this process is in the user namespace of its parent.
 func ownNamespace() error {
 	if os.Getppid() == 0 {
 		return nil // its own PID namespace shows no parent
@@ -74,14 +74,14 @@ func nested() (string, error) {
 	} else if len(bytes.Fields(raw)) > 3 || !bytes.HasSuffix(bytes.TrimSpace(raw), []byte(" 1")) {
 		ids = []int{1, 2}
 	}
-	cmd := probe.IdleCommand(&syscall.SysProcAttr{
+	cmd := check.IdleCommand(&syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWUSER, UidMappings: one(ids...), GidMappings: one(ids...), Pdeathsig: syscall.SIGKILL,
 	})
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	// Its standard input is /dev/null: it ends at once.
 	if err := cmd.Run(); err != nil {
-		return "", probe.StartError(err, stderr.Bytes())
+		return "", check.StartError(err, stderr.Bytes())
 	}
 	return fmt.Sprintf("a process ran there with the ids %v of the supervisor's", ids), nil
 }
@@ -97,32 +97,23 @@ func hostName() (string, error) {
 	return "set one", err
 }
 
-// idle starts a process that does nothing until it is killed, or until this process ends.
-func idle(attr *syscall.SysProcAttr) (*exec.Cmd, error) {
-	cmd := probe.IdleCommand(attr)
-	if _, err := cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	return cmd, cmd.Start()
-}
-
 // parentDeath ends the thread that has started a process with a parent-death signal: the signal belongs to the
 // thread (PR_SET_PDEATHSIG(2const)).
 func parentDeath() (string, error) {
 	var cmd *exec.Cmd
 	var err error
-	probe.InThread(func() { cmd, err = idle(&syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}) })
+	check.InThread(func() { cmd, err = check.StartIdle(&syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}) })
 	if err != nil {
-		return "", probe.StartError(err, nil)
+		return "", err
 	}
 	return "a process whose parent ended was killed", killed(cmd, "a process outlived the thread that had started it")
 }
 
 // pidfd signals a process by its pidfd, and waits for its end by that.
 func pidfd() (string, error) {
-	cmd, err := idle(nil)
+	cmd, err := check.StartIdle(nil)
 	if err != nil {
-		return "", probe.StartError(err, nil)
+		return "", err
 	}
 	fd, err := unix.PidfdOpen(cmd.Process.Pid, 0)
 	if err != nil {
@@ -156,5 +147,5 @@ func killed(cmd *exec.Cmd, failure string) error {
 	return fmt.Errorf("%s (%w)", failure, err)
 }
 
-// refusedToStart is the exit code of this program where runner/host/room finds too few threads, before Go starts.
+// refusedToStart is the exit code of this program if runner/host/room finds too few threads, before Go starts.
 const refusedToStart = 125

@@ -13,7 +13,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -27,7 +27,7 @@ const namePrefix = "doctor-"
 
 // tempRoot is a root below the caller's for the runs of an examination, and the parent directories that it needed.
 type tempRoot struct {
-	probe.Dir
+	check.Dir
 	parents []string
 }
 
@@ -43,7 +43,7 @@ func (t *tempRoot) make(root string) (err error) {
 			return err
 		}
 	}
-	t.Dir, err = probe.MakeDir(filepath.Join(root, probe.RandomName(namePrefix)))
+	t.Dir, err = check.MakeDir(filepath.Join(root, check.RandomName(namePrefix)))
 	return err
 }
 
@@ -69,55 +69,58 @@ func Sweep(ctx context.Context, root string, dry bool, open func(ctx context.Con
 	})
 }
 
-// checkRuns runs `true`, whatever the other probes found, since that decides; and then Python.
-func (e *examination) checkRuns(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx) // stop signals end a run
-	r, err := e.open(ctx)
-	if err != nil {
-		e.add(failedRun(err.Error(), e.report))
-		e.skip(CodePython, CodeRun)
-		return
+// close removes what open has made.
+func (e *examination) close() error {
+	if e.opened != nil {
+		_ = e.opened.Catalog.Close() // it is removed
 	}
-	defer r.Catalog.Close()
-	result, _, err := e.run(ctx, r, "true")
-	if err != nil || result.State != catalog.Complete {
-		e.add(failedRun(result.Message, e.report))
-		e.skip(CodePython, CodeRun)
-		return
-	}
-	e.summarize(result)
-	e.add(Finding{Code: CodeRun, Status: OK, Seen: ranAs(result), Means: "runs work, from the request to the commit"})
-	e.python(ctx, r)
+	return e.root.remove()
 }
 
-func (e *examination) open(ctx context.Context) (*phase.Host, error) {
-	if _, err := Sweep(ctx, e.options.Root, false, e.options.Open); err != nil {
-		return nil, err
+func (e *examination) open(ctx context.Context) error {
+	_, err := Sweep(ctx, e.options.Root, false, e.options.Open)
+	if err == nil {
+		err = e.root.make(e.options.Root)
 	}
-	if err := e.root.make(e.options.Root); err != nil {
-		return nil, err
+	if err == nil {
+		e.opened, err = e.options.Open(ctx, e.root.Path)
 	}
-	return e.options.Open(ctx, e.root.Path)
+	return err
 }
 
-func (e *examination) run(ctx context.Context, r *phase.Host, command ...string) (result.Result, string, error) {
-	a := probe.Confined(e.options.Analysis)
-	a.ID, a.Command = probe.RandomName(namePrefix), command
+// run runs a command in the root of this examination.
+func (e *examination) run(ctx context.Context, command ...string) (result.Result, string, error) {
+	a := check.Confined(e.options.Analysis)
+	a.ID, a.Command = check.RandomName(namePrefix), command
 	var stdout bytes.Buffer
-	run := e.runs.Start(ctx, r, request.Request{Analysis: a, NoAudit: e.options.NoAudit, Stdout: &stdout, Stderr: io.Discard})
+	run := e.runs.Start(ctx, e.opened, request.Request{Analysis: a, NoAudit: e.options.NoAudit, Stdout: &stdout, Stderr: io.Discard})
 	<-run.Ended
 	return run.Result, strings.TrimSpace(stdout.String()), run.Err
 }
 
-// failedRun returns the remedy of the first failed probe; without one, that of too low a limit of processes, which can end a
-// run at any moment with any message.
-func failedRun(message string, report Report) Finding {
-	f := Finding{Code: CodeRun, Status: Fail, Seen: message, Means: "runs do not work with these flags"}
-	f.Cure, f.Command = "what was tried before has not shown why: run it and see", "scidex-oci --log-level debug run -- true"
-	if limit := report.of(CodeProcesses); limit.Status == Warn {
+// runTrue runs `true`, whatever the other checks found, since that decides.
+func (e *examination) runTrue(ctx context.Context) check.Finding {
+	ctx = context.WithoutCancel(ctx) // stop signals end a run
+	if err := e.open(ctx); err != nil {
+		return e.failedRun(err.Error())
+	}
+	result, _, err := e.run(ctx, "true")
+	if err != nil || result.State != catalog.Complete {
+		return e.failedRun(result.Message)
+	}
+	e.summarize(result)
+	return check.Finding{Seen: ranAs(result)}
+}
+
+// failedRun advises what the first failed check does; without one, what helps against too low a limit of processes, which
+// can end a run at any moment with any message.
+func (e *examination) failedRun(message string) check.Finding {
+	f := check.Finding{Seen: message}.As(check.Fail, "runs do not work with these flags",
+		remedies.Remedy{Sentence: "what was tried before has not shown why: run it and see", Command: "scidex-oci --log-level debug run -- true"})
+	if limit := e.Of(codeProcesses); limit.Status == check.Warn {
 		f.Cure, f.Command = limit.Cure, limit.Command
 	}
-	if first, ok := report.failed(); ok {
+	if first, ok := e.Failed(); ok {
 		f.Cure, f.Command = first.Cure, first.Command
 	}
 	if outOfProcesses(message) {
@@ -139,31 +142,29 @@ func ranAs(r result.Result) string {
 
 // summarize takes the ids and limits of runs from that of `true`.
 func (e *examination) summarize(r result.Result) {
-	s := &e.report.Summary
+	s := &e.summary
 	s.IDs, s.UIDOnHost, s.SocketWall = r.Sandbox.IDs, r.Sandbox.UIDOnHost, "scan"
-	if e.report.status(CodeOverlay) == OK {
+	if e.Of(codeOverlay).Status == check.OK {
 		s.SocketWall = "overlay"
 	}
 	if e.options.Analysis.Limits != spec.LimitsOuter {
 		return
 	}
-	// Such a run makes no control group, even where it could.
+	// Such a run makes no control group, even if it could.
 	s.Limits = LimitsByOuter
 	for _, limit := range r.Enforced {
 		if !limit.Held() {
-			e.report.unheld = append(e.report.unheld, limit.Limit)
+			e.unheld = append(e.unheld, limit.Limit)
 		}
 	}
 }
 
-// python runs the first interpreter in the PATH of analyses.
-func (e *examination) python(ctx context.Context, r *phase.Host) {
-	result, said, err := e.run(ctx, r, "python3", "-c", "import sys; print(sys.executable, sys.version.split()[0])")
-	f := Finding{Code: CodePython, Status: OK, Seen: said, Means: "analyses in Python find an interpreter"}
+// runPython runs the first interpreter in the PATH of analyses.
+func (e *examination) runPython(ctx context.Context) check.Finding {
+	result, said, err := e.run(context.WithoutCancel(ctx), "python3", "-c", "import sys; print(sys.executable, sys.version.split()[0])")
 	if err != nil || result.State != catalog.Complete {
-		f.Seen = result.Message
-		f = f.as(Warn, "analyses in Python find no interpreter that works",
+		return check.Finding{Seen: result.Message}.As(check.Warn, "analyses in Python find no interpreter that works",
 			remedies.Remedy{Sentence: "install one on the host: runs see the host's /usr", Command: "apt-get install python3"})
 	}
-	e.add(f)
+	return check.Finding{Seen: said}
 }

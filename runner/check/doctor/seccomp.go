@@ -51,7 +51,7 @@ func notified() (string, error) {
 }
 
 // install sets a filter for this thread (seccomp(2)) that answers one system call with an action and allows all others.
-// It returns the listener where the flags ask for one.
+// It returns the listener if the flags ask for one.
 func install(call int, action uint32, flags uintptr) (uintptr, error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return 0, fmt.Errorf("no_new_privs: %w", err)

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,35 +12,19 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/host/landlock"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
-// host reads the settings of the system below root. A setting alone is no failure: it is judged with the results of the
-// child probes.
+// host reads the settings of the system below root.
 type host struct {
 	root   string // "/"
 	getenv func(name string) string
 	admin  bool // the caller is root
-	failed bool // a child probe has failed
-}
-
-// checkSettings finds the settings for which child probes fail.
-func (e *examination) checkSettings(context.Context) {
-	h := e.host
-	for _, p := range childProbes() {
-		h.failed = h.failed || e.report.status(p.Name) == Fail
-	}
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit); err != nil {
-		limit.Cur = unix.RLIM_INFINITY
-	}
-	e.add(judgeProcesses(limit.Cur, e.analysis.Pids))
-	e.add(h.maxNamespaces())
-	e.add(h.unprivileged())
-	e.add(h.appArmor())
-	e.add(h.container())
-	e.add(judgeLandlock(landlock.Version()))
 }
 
 func (h host) text(name string) string {
@@ -61,50 +46,99 @@ func (h host) setUID(name string) bool {
 	return err == nil && info.Mode()&fs.ModeSetuid != 0
 }
 
-// setting is the finding that a kernel setting is harmless. missing describes a kernel without it.
-func (h host) setting(code, name, missing string) (f Finding, value string) {
+// setting reads a kernel setting. missing describes a kernel without it.
+func (h host) setting(name, missing string) (f check.Finding, value string) {
 	value = h.text("proc/sys/" + strings.ReplaceAll(name, ".", "/"))
-	f = Finding{Code: code, Status: OK, Seen: name + " is " + value, Means: meansNothing}
+	f = check.Finding{Seen: name + " is " + value}
 	if value == "" {
 		f.Seen = missing
 	}
 	return f, value
 }
 
-// blamed returns a failure where a probe failed that the setting may have caused.
-func (h host) blamed(f Finding, remedy remedies.Remedy, means string) Finding {
-	if h.failed {
-		return f.as(Fail, means, remedy)
+// blamed returns a failure if a try failed that a setting may have caused: a setting by itself is no failure.
+func (e *examination) blamed(f check.Finding, remedy remedies.Remedy, means string) check.Finding {
+	for _, k := range e.checks() {
+		if k.Try != nil && e.Of(k.Name).Status == check.Fail {
+			return f.As(check.Fail, means, remedy)
+		}
 	}
 	return f
 }
 
-const meansNothing = "it holds no run up"
+// subIDs finds the ids that the caller may give to runs, and whether runs with these flags may have them.
+func (e *examination) subIDs(context.Context) (f check.Finding) {
+	a := e.Account
+	switch {
+	case a.HasRange():
+		f.Seen = fmt.Sprintf("user ids %s, group ids %s", span(a.UIDs), span(a.GIDs))
+	case a.Notice != "":
+		f.Seen = a.Notice
+	default:
+		f.Seen = "none for this user in /etc/subuid and /etc/subgid"
+	}
+	if !a.HasRange() {
+		f = f.As(check.Warn, "runs have the caller's own id, and are uid 0 inside", remedySubIDs(a))
+	}
+	if err := plan.CheckIDs(a, e.analysis.IDs, e.analysis.Limits); err != nil {
+		f.Seen = err.Error()
+		f = f.As(check.Fail, "runs are refused", remedySubIDs(a))
+		var host *request.HostError
+		if !errors.As(err, &host) {
+			f.Cure, f.Command = "leave --ids out", "scidex-oci run COMMAND"
+		}
+	}
+	return f
+}
 
-// judgeLandlock says which version holds analyses. None is no failure.
-func judgeLandlock(version int) Finding {
+func remedySubIDs(a idmap.Account) remedies.Remedy {
+	switch {
+	case a.Root():
+		return remedies.Remedy{Sentence: "the outer container must be started with a larger id map", Command: "podman run --userns=auto:size=131072 IMAGE"}
+	case strings.Contains(a.Notice, "is missing"):
+		return remedies.Remedy{Sentence: "let root install the program that writes the id maps", Command: "apt-get install uidmap"}
+	}
+	return remedies.Remedy{
+		Sentence: "let root give this user a range of ids",
+		Command:  fmt.Sprintf("usermod --add-subuids 100000-165535 --add-subgids 100000-165535 \"$(id -un %d)\"", a.UID),
+	}
+}
+
+func span(r idmap.Range) string { return fmt.Sprintf("%d to %d", r.Start, r.Start+r.Count-1) }
+
+// landlock says which version holds analyses. None is no failure.
+func (e *examination) landlock(context.Context) check.Finding {
+	return judgeLandlock(landlock.Version())
+}
+
+func judgeLandlock(version int) check.Finding {
 	if version == 0 {
-		return Finding{
-			Code: CodeLandlock, Status: OK, Seen: fmt.Sprintf("the kernel has no Landlock of version %d or later (Linux 5.19 has, unless its option lsm= leaves it out)", landlock.Oldest),
+		return check.Finding{
+			Seen:  fmt.Sprintf("the kernel has no Landlock of version %d or later (Linux 5.19 has, unless its option lsm= leaves it out)", landlock.Oldest),
 			Means: "runs have the walls of their namespaces, mounts and filter, and no second one around files",
 		}
 	}
-	return Finding{
-		Code: CodeLandlock, Status: OK, Seen: fmt.Sprintf("version %d", version),
-		Means: "what runs reach of file systems is bounded a second time, by the kernel's rules for files",
-	}
+	return check.Finding{Seen: fmt.Sprintf("version %d", version)}
 }
 
 // spareProcesses is what launcher and supervisor need in addition to an analysis.
 const spareProcesses = 64
 
-func judgeProcesses(limit uint64, pids int64) Finding {
-	f := Finding{Code: CodeProcesses, Status: OK, Seen: fmt.Sprintf("at most %d processes and threads of the caller (RLIMIT_NPROC)", limit), Means: meansNothing}
+func (e *examination) processes(context.Context) check.Finding {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit); err != nil {
+		limit.Cur = unix.RLIM_INFINITY
+	}
+	return judgeProcesses(limit.Cur, e.analysis.Pids)
+}
+
+func judgeProcesses(limit uint64, pids int64) check.Finding {
+	f := check.Finding{Seen: fmt.Sprintf("at most %d processes and threads of the caller (RLIMIT_NPROC)", limit)}
 	switch {
 	case limit == unix.RLIM_INFINITY:
 		f.Seen = "no limit (RLIMIT_NPROC)"
 	case limit < uint64(pids)+spareProcesses:
-		return f.as(Warn, fmt.Sprintf("runs may fail to start, or get less than --pids %d", pids),
+		return f.As(check.Warn, fmt.Sprintf("runs may fail to start, or get less than --pids %d", pids),
 			remedies.Remedy{Sentence: "raise the limit of processes", Command: fmt.Sprintf("ulimit -u %d", pids+10*spareProcesses)})
 	}
 	return f
@@ -113,58 +147,55 @@ func judgeProcesses(limit uint64, pids int64) Finding {
 // fewNamespaces is too few for several runs at once: each needs two, the supervisor's and its own.
 const fewNamespaces = 16
 
-func (h host) maxNamespaces() Finding {
-	f, value := h.setting(CodeMaxUserNS, "user.max_user_namespaces", "the kernel has no user.max_user_namespaces")
+func (e *examination) maxNamespaces(context.Context) check.Finding {
+	f, value := e.host.setting("user.max_user_namespaces", "the kernel has no user.max_user_namespaces")
 	n, err := strconv.Atoi(value)
 	switch {
 	case err != nil:
 		return f
 	case n == 0:
-		return f.as(Fail, "no run can start: user namespaces are switched off", remedies.SwitchedOff)
+		return f.As(check.Fail, "no run can start: user namespaces are switched off", remedies.SwitchedOff)
 	case n < fewNamespaces:
-		return f.as(Warn, "few runs can be there at once: each takes two user namespaces",
+		return f.As(check.Warn, "few runs can be there at once: each takes two user namespaces",
 			remedies.Remedy{Sentence: "allow more of them", Command: remedies.UsedUp.Command})
 	}
 	return f
 }
 
-func (h host) unprivileged() Finding {
-	f, value := h.setting(CodeUserNSOff, "kernel.unprivileged_userns_clone", "the kernel has no such switch")
+func (e *examination) unprivileged(context.Context) check.Finding {
+	f, value := e.host.setting("kernel.unprivileged_userns_clone", "the kernel has no such switch")
 	if value == "0" {
-		return h.blamed(f, remedies.Unprivileged, "no run can start: root's supervisor is unprivileged on the host, too")
+		return e.blamed(f, remedies.Unprivileged, "no run can start: root's supervisor is unprivileged on the host, too")
 	}
 	return f
 }
 
-func (h host) appArmor() Finding {
-	f, value := h.setting(CodeAppArmor, "kernel.apparmor_restrict_unprivileged_userns", "AppArmor restricts no user namespaces here")
-	if value != "1" || h.admin {
+func (e *examination) appArmor(context.Context) check.Finding {
+	f, value := e.host.setting("kernel.apparmor_restrict_unprivileged_userns", "AppArmor restricts no user namespaces here")
+	if value != "1" || e.host.admin {
 		return f
 	}
 	remedy := remedies.AppArmor
-	if h.surroundings().name == gitHubJob {
+	if e.around.name == gitHubJob {
 		remedy = gitHubRemedy
 	}
-	return h.blamed(f, remedy, "no run of an ordinary user can start but under an AppArmor profile with userns for this program's own path")
+	return e.blamed(f, remedy, "no run of an ordinary user can start but under an AppArmor profile with userns for this program's own path")
 }
 
 // container finds what the container around this process restricts: a seccomp filter, and mounts over parts of /proc,
 // which forbid to mount a new one.
-func (h host) container() Finding {
-	in := h.surroundings()
-	name, remedy := in.name, in.specific(remedies.Container)
+func (e *examination) container(context.Context) (f check.Finding) {
+	name := e.around.name
 	var restrictions []string
-	if h.filtered() {
+	if e.host.status("Seccomp") == "2" {
 		restrictions = append(restrictions, "a seccomp filter")
 	}
-	if n := h.masked(); n > 0 {
+	if n := e.host.masked(); n > 0 {
 		restrictions = append(restrictions, fmt.Sprintf("%d mounts over parts of /proc", n))
 	}
-	f := Finding{Code: CodeContainer, Status: OK, Means: meansNothing}
 	switch {
 	case name == "" && len(restrictions) == 0:
-		f.Seen = "no container around this"
-		return f
+		return check.Finding{Seen: "no container around this"}
 	case name == "":
 		name = "no known container"
 	}
@@ -173,13 +204,10 @@ func (h host) container() Finding {
 		return f // it restricts nothing
 	}
 	f.Seen += ", with " + strings.Join(restrictions, " and ")
-	return h.blamed(f, remedy, "a container around this takes from runs what they need")
+	return e.blamed(f, e.around.specific(remedies.Container), "a container around this takes from runs what they need")
 }
 
-// filtered reports whether this process has a seccomp filter.
-func (h host) filtered() bool { return h.status("Seccomp") == "2" }
-
-// status returns a field of proc_pid_status(5), "" where it is missing.
+// status returns a field of proc_pid_status(5), "" if it is missing.
 func (h host) status(field string) string {
 	for line := range strings.Lines(h.text("proc/self/status")) {
 		if name, value, _ := strings.Cut(line, ":"); name == field {

@@ -12,53 +12,39 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 )
 
-// checkStorage checks the directories of runs and of outputs, and the catalog.
-func (e *examination) checkStorage(ctx context.Context) {
-	e.disk(CodeRoot, e.options.Root, "give another place with --root DIR", "outputs and catalog are kept here")
-	e.disk(CodeTmp, e.options.Tmp, "give another place with --tmp DIR", "working directories of runs are made here")
-	e.catalog(ctx)
-}
-
-// disk makes a directory and a file in dir, or in its first parent that exists, and removes them.
-func (e *examination) disk(code, dir, cure, works string) {
-	at, err := existing(dir)
-	if err == nil && at != dir && code == CodeTmp {
-		err = &fs.PathError{Op: "open", Path: dir, Err: unix.ENOENT}
-	}
-	f := Finding{Code: code, Status: Fail, Means: "no run can start: " + works, Cure: cure, Command: "df -h " + at + " && ls -ld " + at}
-	if err == nil {
-		err = write(at)
-	}
-	if err != nil {
-		f.Seen = err.Error()
-		e.add(f)
-		return
-	}
-	e.add(e.judgeDisk(code, dir, at, works))
-}
-
-func (e *examination) judgeDisk(code, dir, at, works string) Finding {
-	f := Finding{Code: code, Status: OK, Means: works}
-	var st unix.Statfs_t
-	if err := unix.Statfs(at, &st); err != nil {
-		f.Seen = dir + " can be written to"
+// disk is the check that makes a directory and a file in dir, or in its first parent that exists, and removes them.
+func (e *examination) disk(code, dir, cure, works string) check.Check {
+	return check.Check{Name: code, Works: works, Do: func(context.Context) (f check.Finding) {
+		at, err := existing(dir)
+		if err == nil && at != dir && code == codeTmp {
+			err = &fs.PathError{Op: "open", Path: dir, Err: unix.ENOENT}
+		}
+		if err == nil {
+			err = write(at)
+		}
+		if err != nil {
+			return check.Finding{Seen: err.Error()}.As(check.Fail, "no run can start: "+works, remedies.Remedy{Sentence: cure, Command: "df -h " + at + " && ls -ld " + at})
+		}
+		var st unix.Statfs_t
+		if err := unix.Statfs(at, &st); err != nil {
+			return check.Finding{Seen: dir + " can be written to"}
+		}
+		f.Seen = fmt.Sprintf("%s can be written to: %s, %s free", dir, kind(int64(st.Type)), format.Size(int64(st.Bavail)*st.Bsize))
+		switch {
+		case e.options.MinFree.Below(&st):
+			return f.As(check.Fail, fmt.Sprintf("runs are refused while less than %s is free: %s", plan.FormatFloor(e.options.MinFree), works),
+				remedies.Remedy{Sentence: "make room, or lower --min-free", Command: "scidex-oci gc"})
+		case code == codeRoot && remote[int64(st.Type)]:
+			return f.As(check.Warn, works+", and SQLite's locks need a local file system",
+				remedies.Remedy{Sentence: "give a place on a local file system", Command: "scidex-oci --root DIR doctor"})
+		}
 		return f
-	}
-	free := int64(st.Bavail) * st.Bsize
-	f.Seen = fmt.Sprintf("%s can be written to: %s, %s free", dir, kind(int64(st.Type)), format.Size(free))
-	switch {
-	case e.options.MinFree.Below(&st):
-		return f.as(Fail, fmt.Sprintf("runs are refused while less than %s is free: %s", plan.FormatFloor(e.options.MinFree), works),
-			remedies.Remedy{Sentence: "make room, or lower --min-free", Command: "scidex-oci gc"})
-	case code == CodeRoot && remote[int64(st.Type)]:
-		return f.as(Warn, works+", and SQLite's locks need a local file system",
-			remedies.Remedy{Sentence: "give a place on a local file system", Command: "scidex-oci --root DIR doctor"})
-	}
-	return f
+	}}
 }
 
 // existing returns dir, or its first parent that exists.
@@ -113,26 +99,28 @@ var remote = map[int64]bool{unix.NFS_SUPER_MAGIC: true, unix.CIFS_SUPER_MAGIC: t
 // answerTimeout of a database server.
 const answerTimeout = 10 * time.Second
 
+func (e *examination) sqlite(ctx context.Context) check.Finding {
+	if e.options.PostgreSQL != "" {
+		return check.NotNeeded("the catalog is not in SQLite")
+	}
+	return e.catalog(ctx, remedies.Remedy{Sentence: "give another catalog and blob store", Command: "scidex-oci --root DIR run COMMAND"})
+}
+
+func (e *examination) postgres(ctx context.Context) check.Finding {
+	url := e.options.PostgreSQL
+	if url == "" {
+		return check.NotNeeded("the catalog is in SQLite")
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	return e.catalog(ctx, remedies.Remedy{Sentence: "make sure that the server answers this", Command: "pg_isready -d '" + url + "'"})
+}
+
 // catalog opens the caller's catalog and blob store.
-func (e *examination) catalog(ctx context.Context) {
-	f := Finding{
-		Code: CodeCatalog, Status: OK, Means: "runs and their outputs are kept",
-		Cure: "give another catalog and blob store", Command: "scidex-oci --root DIR run COMMAND",
-	}
-	if url := e.options.PostgreSQL; url != "" {
-		e.needless(CodeCatalog, "the catalog is not in SQLite")
-		f.Code, f.Cure, f.Command = CodePostgreSQL, "make sure that the server answers this", "pg_isready -d '"+url+"'"
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, answerTimeout)
-		defer cancel()
-	} else {
-		defer e.needless(CodePostgreSQL, "the catalog is in SQLite")
-	}
+func (e *examination) catalog(ctx context.Context, remedy remedies.Remedy) check.Finding {
 	seen, err := e.options.Catalog(ctx)
-	if f.Seen = seen; err != nil {
-		f.Status, f.Seen, f.Means = Fail, err.Error(), "no run can start: it could not be kept"
-	} else {
-		f.Cure, f.Command = "", ""
+	if err != nil {
+		return check.Finding{Seen: err.Error()}.As(check.Fail, "no run can start: it could not be kept", remedy)
 	}
-	e.add(f)
+	return check.Finding{Seen: seen}
 }

@@ -12,7 +12,7 @@ import (
 // surroundings is the container engine or CI job, or both, that this process runs in.
 type surroundings struct {
 	name string // "docker", "a GitLab job in docker"; empty for neither
-	// start says how to start it so that runs work in it; empty where that is unknown.
+	// start says how to start it so that runs work in it; empty if that is unknown.
 	start remedies.Remedy
 	// privileges says how to give newuidmap the privileges of its file, which no_new_privs removes.
 	privileges remedies.Remedy
@@ -147,7 +147,7 @@ func (a surroundings) specific(remedy remedies.Remedy) remedies.Remedy {
 	return a.start
 }
 
-// outer is the remedy where no control groups can be made: those of a container are mostly read-only.
+// outer is the remedy if no control groups can be made: those of a container are mostly read-only.
 func (a surroundings) outer() remedies.Remedy {
 	return remedies.Remedy{
 		Sentence: "let the limits of " + a.name + " hold (" + a.limits + ") and run with --limits outer, or let rlimits and the clock hold what they can with --limits best-effort (for all runs: scidex-oci config set limits best-effort)",
@@ -162,7 +162,7 @@ const rootMapping = 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_SETFCA
 // toolMapping is what newuidmap and newgidmap need at least. Set-uid root they need CAP_SYS_ADMIN, too.
 const toolMapping = 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID
 
-// ids returns how to let this process map ids, where known.
+// ids returns how to let this process map ids, if known.
 func (h host) ids(a surroundings) (remedies.Remedy, bool) {
 	switch {
 	case h.admin && h.withoutCapability("CapEff", rootMapping):

@@ -1,18 +1,26 @@
 package selftest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -20,9 +28,9 @@ import (
 
 // canaryRun is the run of one canary.
 type canaryRun struct {
-	*probe.Run
+	*check.Run
 	id     string
-	stdout *probe.Lines
+	stdout *lines
 	stderr *bounded.Buffer
 }
 
@@ -45,8 +53,8 @@ func (s *session) start(ctx context.Context, role string, a spec.Analysis, o can
 		}
 		return nil, err
 	}
-	c := &canaryRun{id: o.ID, stdout: probe.NewLines(2), stderr: bounded.Head(maxStderr)}
-	s.record.Runs = append(s.record.Runs, c.id)
+	c := &canaryRun{id: o.ID, stdout: newLines(2), stderr: bounded.Head(maxStderr)}
+	s.made.Runs = append(s.made.Runs, c.id)
 	c.Run = s.runs.Start(ctx, s.host, request.Request{
 		Analysis: s.request(a, role), NoAudit: s.noAudit, Stdout: c.stdout, Stderr: c.stderr, Standby: started,
 	})
@@ -76,11 +84,11 @@ func (s *session) request(a spec.Analysis, role string) spec.Analysis {
 
 // line returns the next line of a canary, or why there is none.
 func (c *canaryRun) line(ctx context.Context) ([]byte, error) {
-	line, err := c.stdout.Next(ctx, c.Ended)
-	if !errors.Is(err, probe.ErrEnded) {
+	line, err := c.stdout.next(ctx, c.Ended)
+	if !errors.Is(err, errEnded) {
 		return line, err
 	}
-	reason := probe.FirstLine(c.stderr.Bytes())
+	reason := check.FirstLine(c.stderr.Bytes())
 	if reason != "" {
 		reason = " (" + reason + ")"
 	}
@@ -99,4 +107,100 @@ func (c *canaryRun) wait() error {
 		return fmt.Errorf("run %s: %s; the canary is below --tmp: give a directory of a file system that is not mounted noexec", c.id, c.Result.Message)
 	}
 	return nil
+}
+
+// directory holds the files of the canaries: the program, their orders and the turn.
+type directory struct{ check.Dir }
+
+// dirPrefix starts the name of every directory.
+const dirPrefix = "scidex-oci-"
+
+// makeDirectory makes it in tmp and removes what killed selftests left there. It cannot be below the root, which is hidden
+// from runs.
+func makeDirectory(tmp, id string) (d directory, err error) {
+	if _, err := Sweep(tmp, false); err != nil {
+		return d, err
+	}
+	if d.Dir, err = check.MakeDir(filepath.Join(tmp, dirPrefix+id)); err != nil {
+		return d, err
+	}
+	if err = copyProgram(d.file("canary")); err != nil {
+		err = fmt.Errorf("copy this program for the canary: %w", err)
+	} else {
+		err = d.write("turn", nil)
+	}
+	if err != nil {
+		err = errors.Join(err, d.Remove())
+	}
+	return d, err
+}
+
+func (d directory) file(name string) string { return filepath.Join(d.Path, name) }
+
+// write writes a file that every id can read. It keeps the inode, which the canaries have bound.
+func (d directory) write(name string, text []byte) error {
+	f, err := os.OpenFile(d.file(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // only the caller can enter the directory
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	// The umask may have removed bits.
+	return errors.Join(err, f.Chmod(0o644), f.Close())
+}
+
+// copyProgram copies the running executable, which the ids of a run may not be able to read.
+func copyProgram(to string) (err error) {
+	program, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755) //nolint:gosec // only the caller can enter the directory
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := io.Copy(f, program); err != nil {
+		return err
+	}
+	return f.Chmod(0o755)
+}
+
+// Sweep removes what killed selftests of the caller left in tmp. With dry it only returns what it would remove.
+func Sweep(tmp string, dry bool) (removed []string, err error) {
+	return lockdir.Sweep(tmp, dirPrefix+"selftest-", dry, nil)
+}
+
+// supervisors returns the PIDs on the host of the n supervisors that this process is starting. It waits for them for a few
+// seconds.
+func supervisors(n int) (found []int) {
+	for end := time.Now().Add(canary.Timeout); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if found = children(); len(found) >= n {
+			break
+		}
+	}
+	return found
+}
+
+// children returns the PIDs of this process' children that are parts of a sandbox, by their argv[0].
+func children() (found []int) {
+	own := strconv.Itoa(os.Getpid())
+	paths, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		// The program's name is in parentheses and may contain some (proc_pid_stat(5)).
+		fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
+		line, err := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+		if err != nil || len(fields) < 2 || fields[1] != own || !bytes.HasPrefix(line, []byte("scidex-oci: ")) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			found = append(found, pid)
+		}
+	}
+	slices.Sort(found)
+	return found
 }

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
 )
 
@@ -38,7 +38,7 @@ func TestDirectory(t *testing.T) {
 
 // The turn is written to the file that the canaries have bound.
 func TestTurnStaysTheSameFile(t *testing.T) {
-	d := directory{probe.Dir{Path: t.TempDir()}}
+	d := directory{check.Dir{Path: t.TempDir()}}
 	if err := d.write("turn", nil); err != nil {
 		t.Fatal(err)
 	}

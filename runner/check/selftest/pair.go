@@ -8,11 +8,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
-	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
-	"github.com/scidex-ai/scidex-oci/runner/check/selftest/report"
-	"github.com/scidex-ai/scidex-oci/runner/check/selftest/trials"
-	"github.com/scidex-ai/scidex-oci/runner/check/selftest/view"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 )
 
@@ -27,10 +24,10 @@ var roles = [2]string{roleReach, roleNeighbour}
 // pair is two canaries. The first makes the trials; both leave marks and look for those of the other.
 type pair struct {
 	*session
-	trials   []trials.Trial
+	trials   []trial
 	marks    [2]canary.Marks
 	canaries [2]*canaryRun
-	answers  [2][]canary.Outcome // nil where there is no valid answer, for the reason
+	answers  [2][]canary.Outcome // nil if there is no valid answer, for the reason
 	reasons  [2]string
 }
 
@@ -45,18 +42,18 @@ func (p *pair) launch(ctx context.Context, secret string) (err error) {
 			return err
 		}
 	}
-	others := append(supervisors(len(started)), os.Getpid())
-	if len(others) <= len(started) {
-		p.record.Note("not all supervisors were found in /proc, so no signal to them was tried")
+	pids := append(supervisors(len(started)), os.Getpid())
+	if len(pids) <= len(started) {
+		p.note("not all supervisors were found in /proc, so no signal to them was tried")
 	}
 	sandbox := func() result.Sandbox { return p.canaries[0].Result.Sandbox } // known when the canary has ended
-	p.trials = append(p.trials, trials.Posture(p.view, p.host.Root, secret, others, sandbox)...)
+	p.trials = append(p.trials, postureTrials(p.view, p.host.Root, secret, pids, sandbox)...)
 	for i, role := range roles {
 		p.marks[i] = canary.NewMarks(p.id + "-" + role)
 	}
 	for i, role := range roles {
 		var failed error
-		p.canaries[i], failed = p.start(ctx, role, view.WithRoom(p.view.Analysis), p.orders(i), started[i])
+		p.canaries[i], failed = p.start(ctx, role, raised(p.view.Analysis), p.orders(i), started[i])
 		err = errors.Join(err, failed)
 	}
 	return err
@@ -66,10 +63,10 @@ func (p *pair) launch(ctx context.Context, secret string) (err error) {
 func (p *pair) orders(i int) canary.Orders {
 	o := canary.Orders{Marks: &p.marks[i]}
 	if i == 0 {
-		o.Attempts = trials.Attempts(p.trials)
+		o.Attempts = attempts(p.trials)
 	}
 	o.Attempts = append(o.Attempts, p.marks[i].Attempts()...)
-	o.Later = trials.Attempts(trials.Neighbours(p.host.Tmp, p.marks[1-i], nil))
+	o.Later = attempts(neighbourTrials(p.host.Tmp, p.marks[1-i], nil))
 	return o
 }
 
@@ -111,41 +108,42 @@ func (p *pair) both(step func(i int) error) {
 	}
 }
 
-// judgeAll adds the checks of all trials.
-func (p *pair) judgeAll() {
+// checks are those of both canaries and of all trials.
+func (p *pair) checks() (all []check.Check) {
 	for i := range p.canaries {
-		p.record.Add(p.judgeEnd(i))
+		status, seen := p.judgeEnd(i)
+		all = append(all, known("canary", p.canaries[i].id, status, seen))
 	}
 	for i, t := range p.trials {
-		p.record.Add(t.Verdict(p.outcome(0, i), p.reasons[0]))
+		all = append(all, t.check(p.outcome(0, i), p.reasons[0]))
 	}
 	for i := range p.canaries {
 		first := len(p.orders(i).Attempts)
-		for k, t := range trials.Neighbours(p.host.Tmp, p.marks[1-i], p.ownMarks(1-i)) {
-			p.record.Add(t.Verdict(p.outcome(i, first+k), p.reasons[i]))
+		for k, t := range neighbourTrials(p.host.Tmp, p.marks[1-i], p.ownMarks(1-i)) {
+			all = append(all, t.check(p.outcome(i, first+k), p.reasons[i]))
 		}
 	}
+	return all
 }
 
-// judgeEnd checks that a canary ended as expected; otherwise its answer is dropped.
-func (p *pair) judgeEnd(i int) report.Check {
+// judgeEnd finds whether a canary ended as expected; otherwise its answer is dropped.
+func (p *pair) judgeEnd(i int) (status check.Status, seen string) {
 	run := p.canaries[i]
-	c := report.Check{Check: "canary", Target: run.id, Result: judge.Pass, Detail: run.Result.Message}
+	seen = run.Result.Message
 	switch {
-	case run.stdout.Excess:
-		c.Detail, p.answers[i] = "it said more than a canary does", nil
+	case run.stdout.excess:
+		seen, p.answers[i] = "it said more than a canary does", nil
 	case run.Result.State != catalog.Complete:
 		p.answers[i] = nil
 	}
 	if p.answers[i] == nil {
-		c.Result = judge.Fail
-		p.reasons[i] = cmp.Or(p.reasons[i], c.Detail)
-		c.Detail = p.reasons[i]
+		p.reasons[i] = cmp.Or(p.reasons[i], seen)
+		return check.Fail, p.reasons[i]
 	}
-	return c
+	return check.Pass, seen
 }
 
-// outcome n of a canary, nil where there is none.
+// outcome n of a canary, nil if there is none.
 func (p *pair) outcome(i, n int) *canary.Outcome {
 	if n >= len(p.answers[i]) {
 		return nil

@@ -3,31 +3,20 @@ package selftest
 import (
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/check"
+	"github.com/scidex-ai/scidex-oci/runner/check/attacks"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
-	"github.com/scidex-ai/scidex-oci/runner/check/selftest/judge"
-	"github.com/scidex-ai/scidex-oci/runner/check/selftest/report"
-	"github.com/scidex-ai/scidex-oci/runner/check/selftest/trials"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
-
-// got is an outcome of pairs of steps and results.
-func got(pairs ...string) canary.Outcome {
-	o := canary.Outcome{Got: map[string]string{}}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		o.Got[pairs[i]] = pairs[i+1]
-	}
-	return o
-}
 
 // newPair is a pair of canaries that have ended well, with one trial and good answers.
 func newPair(t *testing.T) *pair {
 	t.Helper()
-	p := &pair{session: &session{id: "st", host: &phase.Host{Tmp: "/tmp", Root: "/root"}, record: report.NewRecorder("", nil)}}
-	p.trials = []trials.Trial{trials.Fact("write", "/", canary.Attempt{Do: "create below"}, judge.NothingCreated)}
+	p := &pair{session: &session{id: "st", host: &phase.Host{Tmp: "/tmp", Root: "/root"}}}
+	p.trials = []trial{fact("write", "/", canary.Attempt{Do: "create below"}, nothingCreated)}
 	for i, role := range roles {
 		p.marks[i] = canary.Marks{Name: "st-" + role, Key: i + 1, Port: 20000 + i}
-		p.canaries[i] = &canaryRun{Run: &probe.Run{}, id: p.marks[i].Name, stdout: probe.NewLines(2)}
+		p.canaries[i] = &canaryRun{Run: &check.Run{}, id: p.marks[i].Name, stdout: newLines(2)}
 		p.canaries[i].Result.State, p.canaries[i].Result.Message = "complete", "the analysis exited with 0"
 	}
 	for i := range p.canaries {
@@ -38,16 +27,16 @@ func newPair(t *testing.T) *pair {
 			p.answers[i] = append(p.answers[i], got(m.Step, "ok"))
 		}
 		for _, m := range p.marks[1-i].List() {
-			p.answers[i] = append(p.answers[i], got(m.Step, m.Absent[0]))
+			p.answers[i] = append(p.answers[i], got(m.Step, attacks.Answers(m.Attack)[0]))
 		}
 		p.answers[i] = append(p.answers[i], got("stat", "ENOENT"))
 	}
 	return p
 }
 
-func (s *session) count(result judge.Result) (n int) {
-	for _, c := range s.record.Checks {
-		if c.Result == result {
+func (s *session) count(result check.Status) (n int) {
+	for _, f := range s.Findings {
+		if f.Status == result {
 			n++
 		}
 	}
@@ -55,7 +44,7 @@ func (s *session) count(result judge.Result) (n int) {
 }
 
 func TestPairJudges(t *testing.T) {
-	all := func() int { p := newPair(t); p.judgeAll(); return len(p.record.Checks) }()
+	all := len(newPair(t).checks())
 	if all != 2+1+2*7 {
 		t.Fatalf("%d checks", all)
 	}
@@ -68,23 +57,25 @@ func TestPairJudges(t *testing.T) {
 		"one not left":         {func(p *pair) { p.answers[1][0] = got("stat", "ENOENT") }, all - 1, 1},
 		"the directory found":  {func(p *pair) { p.answers[1][12] = got("stat", "ok") }, all - 1, 0},
 		"the first was killed": {func(p *pair) { p.canaries[0].Result.State = "failed" }, 1 + 1, 6},
-		"the first said more":  {func(p *pair) { p.canaries[0].stdout.Excess = true }, 1 + 1, 6},
+		"the first said more":  {func(p *pair) { p.canaries[0].stdout.excess = true }, 1 + 1, 6},
 		"no answer of either":  {func(p *pair) { p.answers = [2][]canary.Outcome{}; p.reasons = [2]string{"x", "y"} }, 0, 0},
 	} {
 		p := newPair(t)
 		c.change(p)
-		p.judgeAll()
-		if len(p.record.Checks) != all || p.count(judge.Pass) != c.pass || p.count(judge.Inconclusive) != c.inconclusive {
-			t.Errorf("%s: %d checks, %d pass, %d inconclusive: %+v", name, len(p.record.Checks), p.count(judge.Pass), p.count(judge.Inconclusive), p.record.Checks)
+		if err := p.Check(t.Context(), p.checks()...); err != nil {
+			t.Fatal(err)
 		}
-		if report, err := p.record.Finish(""); err != nil || report.Passed != (name == "good") {
+		if len(p.Findings) != all || p.count(check.Pass) != c.pass || p.count(check.Inconclusive) != c.inconclusive {
+			t.Errorf("%s: %d checks, %d pass, %d inconclusive: %+v", name, len(p.Findings), p.count(check.Pass), p.count(check.Inconclusive), p.Findings)
+		}
+		if report, err := p.report(""); err != nil || report.Passed != (name == "good") {
 			t.Errorf("%s: passed %v, %v", name, report.Passed, err)
 		}
 	}
 }
 
 func TestNothingIsNoPass(t *testing.T) {
-	if report, err := report.NewRecorder("", nil).Finish(""); err != nil || report.Passed {
+	if report, err := new(session).report(""); err != nil || report.Passed {
 		t.Errorf("%+v, %v", report, err)
 	}
 }

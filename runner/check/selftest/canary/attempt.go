@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/scidex-ai/scidex-oci/runner/check/selftest/dns"
 )
 
 // OK is the result of a step that succeeded.
@@ -33,7 +31,7 @@ func Perform(a Attempt) Outcome {
 var performers = map[string]func(Attempt) Outcome{
 	"tcp":              one("connect", connectTCP),
 	"socket":           one("connect", connectSocket),
-	"dns":              one("ask", func(server string) error { return dns.Ask(server, Timeout) }),
+	"dns":              one("ask", askDNS),
 	"lookup":           one("lookup", lookUp),
 	"proxy":            func(a Attempt) Outcome { return Outcome{Got: map[string]string{"ask": askProxy(a.At)}} },
 	"stat":             one("stat", func(path string) error { return unix.Lstat(path, &unix.Stat_t{}) }),

@@ -1,7 +1,7 @@
 // Package canary is the analysis of a selftest. It makes attempts that its orders name and writes their outcomes; the
 // launcher makes some of the same attempts outside, as a control.
 //
-// No attempt does harm where it succeeds: files are opened for writing and not written, truncated only where an rlimit
+// No attempt does harm if it succeeds: files are opened for writing and not written, truncated only if an rlimit
 // forbids it, and removed by a call that cannot remove them.
 package canary
 

@@ -21,7 +21,7 @@ func changeDir(dir string) Outcome {
 	}}
 }
 
-// changeFile tries to change a file in ways that leave it unchanged where they succeed.
+// changeFile tries to change a file in ways that leave it unchanged if they succeed.
 func changeFile(file string) Outcome {
 	return Outcome{Got: map[string]string{
 		"write":    errorName(openTo(file, unix.O_WRONLY)),

@@ -33,27 +33,23 @@ func NewMarks(id string) Marks {
 	}
 }
 
-// LoopbackClosed are the errors of connecting to a loopback address where nothing listens.
-var LoopbackClosed = []string{"ECONNREFUSED", "EADDRNOTAVAIL", "ENETUNREACH", "EACCES", "EPERM"}
-
 // Mark is one of the marks, with the attempt that finds it.
 type Mark struct {
 	What    string
 	Attempt Attempt
-	Step    string   // of the attempt
-	Absent  []string // results of the step where there is no mark
+	Step    string // of the attempt
+	Attack  string // whose answers mean that there is no mark
 }
 
 // List returns the marks. The canary that left them looks for them, too, which shows that they can be found.
 func (m Marks) List() []Mark {
-	none := []string{"ENOENT"}
 	return []Mark{
-		{"file in /tmp", Attempt{Do: "stat", At: "/tmp/" + m.Name}, "stat", none},
-		{"file in /dev/shm", Attempt{Do: "stat", At: "/dev/shm/" + m.Name}, "stat", none},
-		{"abstract socket", Attempt{Do: "socket", At: "@" + m.Name}, "connect", []string{"ECONNREFUSED", "EACCES", "EPERM"}},
-		{"shared memory", Attempt{Do: "attach", At: strconv.Itoa(m.Key)}, "attach", none},
-		{"loopback port", Attempt{Do: "tcp", At: m.address()}, "connect", LoopbackClosed},
-		{"process", Attempt{Do: "find process", At: m.Name}, "find", none},
+		{"file in /tmp", Attempt{Do: "stat", At: "/tmp/" + m.Name}, "stat", "mark"},
+		{"file in /dev/shm", Attempt{Do: "stat", At: "/dev/shm/" + m.Name}, "stat", "mark"},
+		{"abstract socket", Attempt{Do: "socket", At: "@" + m.Name}, "connect", "abstract"},
+		{"shared memory", Attempt{Do: "attach", At: strconv.Itoa(m.Key)}, "attach", "mark"},
+		{"loopback port", Attempt{Do: "tcp", At: m.address()}, "connect", "loopback"},
+		{"process", Attempt{Do: "find process", At: m.Name}, "find", "mark"},
 	}
 }
 

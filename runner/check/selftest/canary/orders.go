@@ -1,14 +1,15 @@
 package canary
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/scidex-ai/scidex-oci/runner/check/probe"
 )
 
 // Paths of the canary's files inside its run.
@@ -75,7 +76,7 @@ func readOrders(path, id string) (o Orders, err error) {
 	if err != nil {
 		return o, fmt.Errorf("only selftest starts a canary, inside a run: %w", err)
 	}
-	if err := probe.Decode(raw, &o); err != nil {
+	if err := decode(raw, &o); err != nil {
 		return o, fmt.Errorf("orders: %w", err)
 	}
 	if o.V != 1 || o.ID == "" || o.ID != id || o.ID != os.Getenv("SCIDEX_ANALYSIS_ID") {
@@ -87,7 +88,7 @@ func readOrders(path, id string) (o Orders, err error) {
 // ParseReady reads the first line of the canary of a run.
 func ParseReady(line []byte, id string) error {
 	var r ready
-	if err := probe.Decode(line, &r); err != nil {
+	if err := decode(line, &r); err != nil {
 		return err
 	}
 	if r != (ready{V: 1, ID: id, Ready: true}) {
@@ -99,7 +100,7 @@ func ParseReady(line []byte, id string) error {
 // ParseAnswer reads the last line of the canary of a run with n attempts.
 func ParseAnswer(line []byte, id string, n int) ([]Outcome, error) {
 	var a answer
-	if err := probe.Decode(line, &a); err != nil {
+	if err := decode(line, &a); err != nil {
 		return nil, err
 	}
 	switch {
@@ -109,6 +110,19 @@ func ParseAnswer(line []byte, id string, n int) ([]Outcome, error) {
 		return nil, fmt.Errorf("it answers %d of %d tries", len(a.Outcomes), n)
 	}
 	return a.Outcomes, nil
+}
+
+// decode reads a line that is one JSON value with known fields only.
+func decode(line []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return fmt.Errorf("it is not what a canary says: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("it says more than one thing in a line")
+	}
+	return nil
 }
 
 // Steps of an outcome, sorted.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/check/probe"
+	"github.com/scidex-ai/scidex-oci/runner/check"
 )
 
 // Self is the key of the canary's own PID among processes.
@@ -122,7 +122,7 @@ func inherited(descriptor string) bool {
 	return err != nil || flags&unix.FD_CLOEXEC == 0
 }
 
-// environment lists the names of variables, with OK where the value contains text.
+// environment lists the names of variables, with OK if the value contains text.
 func environment(text string) Outcome {
 	found := Outcome{Got: map[string]string{}}
 	for _, variable := range os.Environ() {
@@ -138,7 +138,7 @@ func environment(text string) Outcome {
 
 // privileges tries what only a privileged process may, on a thread that ends afterwards: it may have left its namespaces.
 func privileges() (found Outcome) {
-	probe.InThread(func() {
+	check.InThread(func() {
 		found = Outcome{Got: map[string]string{
 			"unshare user":    errorName(unix.Unshare(unix.CLONE_NEWUSER)),
 			"unshare mount":   errorName(unix.Unshare(unix.CLONE_NEWNS)),

@@ -5,13 +5,14 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/check/attacks"
 )
 
-// createBelow tries to create a file in every directory below root. It lists where that was not refused.
+// createBelow tries to create a file in every directory below root. It lists those in which that was not refused.
 func createBelow(root string, skip []string) Outcome {
 	found := Outcome{Got: map[string]string{}}
 	var w walk
@@ -20,16 +21,13 @@ func createBelow(root string, skip []string) Outcome {
 			continue
 		}
 		found.Count++
-		if result := errorName(create(dir)); !slices.Contains(Unwritable, result) {
+		if result := errorName(create(dir)); !attacks.Held("write", result) {
 			found.list(dir, result)
 		}
 	}
 	found.Partial = found.Partial || w.partial
 	return found
 }
-
-// Unwritable are the errors of a file or directory that cannot be written.
-var Unwritable = []string{"EROFS", "EACCES", "EPERM"}
 
 // connectBelow tries to connect to every unix socket and to open every FIFO below root. It lists all of them.
 func connectBelow(root string, skip []string) Outcome {
