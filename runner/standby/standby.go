@@ -57,6 +57,15 @@ func (s *Standby) Alone() bool { return s.alone }
 // Slow is why the supervisor starts runs slower than it could, or nil. Call it after Wait.
 func (s *Standby) Slow() error { return s.shared.supervisor.Slow() }
 
+// Pid waits for the start of the supervisor and returns its process id as this process sees it; 0 if it did not start, for
+// which a run has the reason.
+func (s *Standby) Pid() int {
+	if <-s.shared.started; s.shared.err != nil {
+		return 0
+	}
+	return s.shared.supervisor.Pid()
+}
+
 // Cool ends the preparation of the move; it is idempotent.
 func (s *Standby) Cool() {
 	<-s.warm

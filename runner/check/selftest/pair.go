@@ -42,9 +42,11 @@ func (p *pair) launch(ctx context.Context, secret string) (err error) {
 			return err
 		}
 	}
-	pids := append(supervisors(len(started)), os.Getpid())
-	if len(pids) <= len(started) {
-		p.note("not all supervisors were found in /proc, so no signal to them was tried")
+	pids := []int{os.Getpid()}
+	for _, s := range started {
+		if pid := s.Pid(); pid != 0 { // the run says why
+			pids = append(pids, pid)
+		}
 	}
 	sandbox := func() result.Sandbox { return p.canaries[0].Result.Sandbox } // known when the canary has ended
 	p.trials = append(p.trials, postureTrials(p.view, p.host.Root, secret, pids, sandbox)...)
