@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/runner/check/attacks"
 )
 
 // attackPrograms lists the programs: what begins with a directory or README is none.
@@ -32,7 +34,7 @@ type attack struct {
 	lines []headLine
 }
 
-// headLine is "control WHO: TRIES", "inside ERRNO: TRIES" or "open: TRIES".
+// headLine is "control WHO: TRIES", "inside ERRNO|ATTACK: TRIES" or "open: TRIES".
 type headLine struct {
 	word, argument string
 	tries          []string
@@ -52,6 +54,8 @@ func readAttack(t *testing.T, name string) attack {
 			hasItem = true
 		case line.word == "needs":
 			p.needs = append(p.needs, line.tries...)
+		case line.word == "inside" && line.argument != strings.ToUpper(line.argument) && attacks.Answers(line.argument) == nil:
+			t.Fatalf("%q: no attack of runner/check/attacks has this name", match[0])
 		case line.word == "control" && !slices.Contains([]string{"root", "range", "kernel", "caller", "never"}, line.argument):
 			t.Fatalf("%q: a control can be left to root, range, kernel, caller or never", match[0])
 		default:
@@ -69,6 +73,18 @@ func (p attack) arguments(word, try string) (found []string) {
 	for _, line := range p.lines {
 		if line.word == word && slices.ContainsFunc(line.tries, func(pattern string) bool { return fits(pattern, try) }) {
 			found = append(found, line.argument)
+		}
+	}
+	return found
+}
+
+// wanted are the errors that a try must get inside, any if there are none.
+func (p attack) wanted(try string) (found []string) {
+	for _, argument := range p.arguments("inside", try) {
+		if answers := attacks.Answers(argument); answers != nil {
+			found = append(found, answers...)
+		} else {
+			found = append(found, argument)
 		}
 	}
 	return found

@@ -92,7 +92,7 @@ func (p attack) judge(t *testing.T, outside, inside verdicts, sum tally) {
 	}
 	for _, try := range keys(inside) {
 		got := inside[try]
-		want := p.arguments("inside", try)
+		want := p.wanted(try)
 		if open := len(p.arguments("open", try)) > 0; open && got == "ok" {
 			sum["open"]++
 		} else if open {

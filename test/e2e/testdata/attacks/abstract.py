@@ -2,7 +2,7 @@
 
 item: 3
 needs: abstract
-inside ECONNREFUSED: *
+inside abstract: *
 inside ENOENT: listed *
 """
 

@@ -3,9 +3,8 @@
 item: 1
 needs: database
 control kernel: mptcp*
-inside ECONNREFUSED: *
-inside ENETUNREACH: *
-inside ENODEV: *
+inside zone: *
+inside loopback: *
 inside EPROTONOSUPPORT: mptcp*
 """
 

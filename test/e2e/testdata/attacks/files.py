@@ -1,8 +1,11 @@
 """Reads files of the host, and writes beside them: a directory of the same name is another one inside, so
-that what lies beside tells where it is.
+that what lies beside tells where it is. Inside /var/tmp is a link to /tmp, which has the directory by then.
 
 item: 6
 needs: canaries
+inside hidden: *
+inside write: write below *
+inside EEXIST: write below /var/tmp
 """
 
 import os

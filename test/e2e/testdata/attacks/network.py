@@ -3,6 +3,10 @@ the answer.
 
 item: 1
 needs: listeners
+inside zone: tcp *, udp *
+inside loopback: tcp *, udp *
+inside abstract: abstract socket
+inside socket: socket
 """
 
 import socket
@@ -11,9 +15,13 @@ from lib.attack import arena, attempt, report
 
 
 def numeric(host, port):
-    """Family and address: a link-local one names its interface, which may not be there."""
+    """Family and address. A link-local one names its interface; if that is not there, it is tried by loopback, which is."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return family, socket.getaddrinfo(host, port, family, flags=socket.AI_NUMERICHOST)[0][4]
+    try:
+        found = socket.getaddrinfo(host, port, family, flags=socket.AI_NUMERICHOST)
+    except socket.gaierror:
+        found = socket.getaddrinfo(host.split("%")[0] + "%lo", port, family, flags=socket.AI_NUMERICHOST)
+    return family, found[0][4]
 
 
 def reached(kind, family, address):

@@ -4,8 +4,7 @@ of it and of PID 1 of its own container. Outside both are a process of the calle
 item: 8
 needs: victim
 inside ENOENT: victim*, a process with the marker
-inside EACCES: init*
-inside EPERM: init*
+inside init: init*
 inside EROFS: init write*
 
 Which descriptors PID 1 has, the single id of a caller without a range can list, not what they are.
