@@ -201,10 +201,10 @@ func (e *examination) remedyMaps(err error) remedies.Remedy {
 
 func (e *examination) remedyOverlay(err error) remedies.Remedy {
 	remedy := e.onThisHost(remedyMount)(err)
-	if errors.Is(err, unix.ENODEV) {
-		remedy.Command = "modprobe overlay"
-	}
-	if !errors.Is(err, unix.EPERM) && remedy != remedies.Processes {
+	switch {
+	case errors.Is(err, unix.ENODEV):
+		return remedies.Remedy{Sentence: "the overlay file system must be loaded", Command: "modprobe overlay"}
+	case !errors.Is(err, unix.EPERM) && remedy != remedies.Processes:
 		remedy.Sentence = "the kernel must have overlayfs in user namespaces (Linux 5.11)"
 	}
 	return remedy

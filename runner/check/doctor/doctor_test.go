@@ -173,6 +173,15 @@ func (e *examination) named(t *testing.T, name string) check.Check {
 	return check.Check{}
 }
 
+// TestOverlay tells a kernel without the file system from one that has it not in user namespaces.
+func TestOverlay(t *testing.T) {
+	for err, want := range map[error]string{unix.ENODEV: "must be loaded", unix.EINVAL: "Linux 5.11", unix.EAGAIN: "as many processes"} {
+		if remedy := new(examination).remedyOverlay(err); !strings.Contains(remedy.Sentence, want) {
+			t.Errorf("%v: %+v, want %q", err, remedy, want)
+		}
+	}
+}
+
 // Where control groups are read-only, those of the container around this hold, by its own settings.
 func TestWithoutGroupsInContainers(t *testing.T) {
 	missing := &cgroup.MissingError{Reason: "nobody gives one", Remedy: "ask with `please`"}
