@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -393,6 +395,17 @@ func TestTries(t *testing.T) {
 		if f := e.Of(k.Name); f.Status != check.OK || f.Means == "" {
 			t.Errorf("%+v", f)
 		}
+	}
+}
+
+// TestNotifyOnOneProcessor makes the check on a host with one processor, which both sides of a notification need.
+func TestNotifyOnOneProcessor(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a hang
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/proc/self/exe")
+	cmd.Args, cmd.Env = []string{"scidex-oci: doctor", "seccomp.notify"}, []string{"GOMAXPROCS=1"}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "held up, looked at and answered") {
+		t.Errorf("%s, %v", out, err)
 	}
 }
 
