@@ -315,6 +315,67 @@ func TestQueueCancelAndDrain(t *testing.T) {
 	h.mustRun("queue", "cancel", stays, runs)
 }
 
+// TestQueueStop stops single runs of a worker, with and without a grace period, and two by one command: they are canceled and
+// not run again, and the worker goes on with its other run and takes jobs.
+func TestQueueStop(t *testing.T) {
+	h, db := inQueue(t)
+	f := h.flag()
+	goesOn := h.submit("goes-on", awaited+"; echo x >x", "--input", f.input())
+	w := h.worker("--jobs", "3", "--total-cpus", "3", "--drain", "0")
+	h.comes(db, goesOn, "running")
+	ended := func(args []string, stopped ...string) {
+		t.Helper()
+		out := w.mustRun(append(append([]string{"stop"}, args...), stopped...)...).stdout
+		for _, id := range stopped {
+			if !strings.Contains(out, id+"@1  canceled (143): stopped by scidex-oci stop\n") {
+				t.Errorf("stop says %q", out)
+			}
+			h.show(id).expect(t, "canceled", "stopped", 143)
+			if got := jobs(t, db, id) + " " + h.attempts(db, id); got != "completed canceled" {
+				t.Errorf("job and run are %q", got)
+			}
+		}
+	}
+
+	gentle := h.submit("gentle", "trap 'echo x >after; exit 0' TERM; echo ready; while :; do sleep 0.05; done", "--grace", "10m")
+	w.logged(gentle, "ready")
+	ended(nil, gentle)
+	if h.show(gentle).output("after").SHA256 == "" {
+		t.Error("it had no grace period")
+	}
+
+	now := h.submit("now", deaf, "--grace", "10m")
+	w.logged(now, "ready")
+	ended(flags("--now"), now)
+
+	one, two := h.submit("one", "echo ready; sleep 1000"), h.submit("two", "echo ready; sleep 1000")
+	w.logged(one, "ready")
+	w.logged(two, "ready")
+	ended(nil, one, two)
+
+	next := h.submit("next", "true")
+	h.comes(db, next, "complete")
+
+	// A drain that meets a run in its grace period does not give it back.
+	late := h.submit("late", deaf, "--grace", "10m")
+	w.logged(late, "ready")
+	stop := w.begin("stop", late)
+	w.logged(late, "heard")
+	if got := h.attempts(db, goesOn); got != "running" {
+		t.Errorf("the other run is %q", got)
+	}
+	f.raise()
+	h.comes(db, goesOn, "complete")
+	w.end()
+	if out := stop.end(); out.code != 0 {
+		t.Errorf("stop: %+v", out)
+	}
+	h.show(late).expect(t, "canceled", "stopped", 143)
+	if got := jobs(t, db, late) + " " + h.attempts(db, late); got != "completed canceled" {
+		t.Errorf("job and run are %q", got)
+	}
+}
+
 // A job goes to a worker of its class that has the labels and the images it asks for; until then the queue says why it
 // waits. The same analysis is submitted once.
 func TestQueueClasses(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
 )
 
@@ -31,7 +32,8 @@ Analyses are let in while their limits together are within --total-memory and --
 goes back for other workers, and so does one that asks for a label, an image or a runtime that is not here.
 
 The first SIGINT, SIGQUIT, SIGTERM or SIGHUP drains: nothing is taken any more, and what runs may go on for --drain. Then, or with
-the second signal, it is ended with its grace, and the queue has it again. The third ends this process at once.
+the second signal, it is ended with its grace, and the queue has it again. The third ends this process at once. "scidex-oci stop ID"
+ends only that run, which does not come again.
 
 A worker that is silent for longer than --lease has its analyses given to others, by a worker that has renewed its own lease for
 twice as long; times are those of the database. Where the database was away no worker loses what it runs. With --lease 0 it is
@@ -76,23 +78,31 @@ func runWorker(ctx context.Context, p *command.Program, q queue.Queue, st *store
 	w.Told = func(result result.Result, _ error) {
 		report.Print(0, result, false)
 	}
-	working, now := drains(ctx)
+	working, now := drains(ctx, w.Signal)
 	w.Options.Now = now
 	unserve := scraped.serve(working, w, p.Build)
 	return errors.Join(w.Work(working), unserve(), report.Err())
 }
 
 // drains returns a context canceled by the first signal, and a channel closed by the second. The third ends the process.
-func drains(ctx context.Context) (working context.Context, now <-chan struct{}) {
+// A signal for one run does not count: forOne passes it on and reports true.
+func drains(ctx context.Context, forOne func(request.StopSignal) bool) (working context.Context, now <-chan struct{}) {
 	signals, _ := command.StopSignals() // to the end of this process
 	working, drain := context.WithCancel(ctx)
 	hurry := make(chan struct{})
+	next := func() request.StopSignal {
+		for {
+			if s := <-signals; !forOne(s) {
+				return s
+			}
+		}
+	}
 	go func() {
-		<-signals
+		next()
 		drain()
-		<-signals
+		next()
 		close(hurry)
-		os.Exit((<-signals).ExitCode)
+		os.Exit(next().ExitCode)
 	}()
 	return working, hurry
 }

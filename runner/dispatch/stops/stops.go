@@ -20,6 +20,9 @@ type Run struct {
 // NewRun makes a Run.
 func NewRun(id string) *Run { return &Run{ID: id, Stop: make(chan request.StopSignal, 2)} }
 
+// Asked reports whether a stop request was received for this run.
+func (r *Run) Asked() bool { return len(r.received) > 0 }
+
 // Send passes a signal on, and drops what is more than a run acts on.
 func (r *Run) Send(s request.StopSignal) { Send(r.Stop, s) }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -50,6 +51,9 @@ type Worker struct {
 	running  tally
 	draining <-chan struct{}
 	settling sync.Mutex
+
+	stopping sync.Mutex
+	runs     []*stops.Run // of its jobs; stopping protects the list and what is in it
 }
 
 const (
@@ -85,6 +89,26 @@ func (w *Worker) Work(ctx context.Context) error {
 	stop()
 	late.Wait()
 	return errors.Join(err, done())
+}
+
+// Signal takes a SIGTERM: it stops the runs that `scidex-oci stop` means, and reports false if it means none.
+func (w *Worker) Signal(s request.StopSignal) bool {
+	w.stopping.Lock()
+	defer w.stopping.Unlock()
+	asked := func(id string) []int64 { return watch.AskedToStop(w.Host, id) }
+	return s.Name == "SIGTERM" && stops.Address(w.runs, asked, s)
+}
+
+// stoppable lets Signal find a run until done is called.
+func (w *Worker) stoppable(run *stops.Run) (done func()) {
+	w.stopping.Lock()
+	defer w.stopping.Unlock()
+	w.runs = append(w.runs, run)
+	return func() {
+		w.stopping.Lock()
+		defer w.stopping.Unlock()
+		w.runs = slices.DeleteFunc(w.runs, func(r *stops.Run) bool { return r == run })
+	}
 }
 
 // commitLate commits pending results once PostgreSQL is back, also where no job comes here meanwhile.
@@ -123,7 +147,7 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	if err != nil {
 		return err
 	}
-	j := &job{Worker: w, cause: func() error { return context.Cause(ctx) }, turn: turn}
+	j := &job{Worker: w, Run: stops.NewRun(claim.Job().ID), cause: func() error { return context.Cause(ctx) }, turn: turn}
 	j.ledger = &ledger{Catalog: w.Host.Catalog, claim: claim, row: row, then: func(run catalog.Run) queue.Then { return j.then(run, failures) }}
 	j.ledger.committed = func() { j.pass(Committed) }
 	j.taken()
@@ -195,6 +219,7 @@ func (w *Worker) recover(ctx context.Context, id string) error {
 // job is one attempt at a job.
 type job struct {
 	*Worker
+	*stops.Run
 	cause  func() error // why it is to end; nil while it is not
 	ledger *ledger
 	turn   *turns.Turn
@@ -211,17 +236,17 @@ func (j *job) run(ctx context.Context) error {
 	if err != nil {
 		return j.refuse(ctx, runner.Refused(a, &request.Error{Err: fmt.Errorf("the request of %q: %w", row.ID, err)}, j.Host.Version), err)
 	}
-	stop := make(chan request.StopSignal, 1)
-	defer context.AfterFunc(ctx, func() { stop <- signalOf(j.cause()) })()
-	own := *j.Host
-	own.Catalog = j.ledger
+	defer j.stoppable(j.Run)()
+	defer context.AfterFunc(ctx, func() { j.Send(signalOf(j.cause())) })()
+	host := *j.Host
+	host.Catalog = j.ledger
 	job := j.ledger.claim.Job()
 	parent, _ := spans.Parse(job.Trace.Parent, job.Trace.State) // a bad one is none
-	req := request.Request{Analysis: a, NoAudit: job.NoAudit, Parent: parent, Stop: stop, Observe: j.observe}
+	req := request.Request{Analysis: a, NoAudit: job.NoAudit, Parent: parent, Stop: j.Stop, Observe: j.observe}
 	if req.Standby, err = j.Begin(a.Limits); err != nil {
 		return j.refuse(ctx, runner.Refused(a, err, j.Host.Version), err)
 	}
-	result, err := runner.Run(context.WithoutCancel(ctx), &own, req) // what is half done is finished: Stop ends it
+	result, err := runner.Run(context.WithoutCancel(ctx), &host, req) // what is half done is finished: Stop ends it
 	if !j.ledger.started {
 		if errors.Is(err, catalog.ErrUnreachable) { // the row is as it was
 			return &queue.Later{After: soon, Why: fmt.Sprintf("worker %s did not reach the catalog", j.Options.Name)}
@@ -286,7 +311,7 @@ func (j *job) refuse(ctx context.Context, result result.Result, err error) error
 func (j *job) then(run catalog.Run, failures int) queue.Then {
 	cause, job := j.cause(), j.ledger.claim.Job()
 	switch {
-	case errors.Is(cause, queue.ErrCanceled), job.LastTry && !errors.Is(cause, queue.ErrDrained):
+	case errors.Is(cause, queue.ErrCanceled), j.stopped(), job.LastTry && !errors.Is(cause, queue.ErrDrained):
 		return queue.Finish
 	case run.State == catalog.Canceled && cause != nil: // by a drain, or because it took too long
 		return queue.Requeue
@@ -299,6 +324,13 @@ func (j *job) then(run catalog.Run, failures int) queue.Then {
 	default:
 	}
 	return queue.Finish
+}
+
+// stopped reports whether `scidex-oci stop` was called for the run. It is not run again, also if a drain cuts its grace period.
+func (j *job) stopped() bool {
+	j.stopping.Lock()
+	defer j.stopping.Unlock()
+	return j.Asked()
 }
 
 // stoppedExit is the exit code of a stopped run: that of SIGTERM.

@@ -5,6 +5,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // brought is a claim of which only the job is asked.
@@ -20,6 +22,7 @@ func TestThen(t *testing.T) {
 	for _, c := range []struct {
 		state    catalog.State
 		cause    error
+		asked    bool
 		failures int
 		last     bool
 		want     queue.Then
@@ -34,14 +37,18 @@ func TestThen(t *testing.T) {
 		{state: catalog.Error, last: true, want: queue.Finish},
 		{state: catalog.Error, cause: queue.ErrCanceled, want: queue.Finish},
 		{state: catalog.Lost, want: queue.Requeue},
-		{state: catalog.Canceled, want: queue.Finish}, // by scidex-oci stop
+		{state: catalog.Canceled, asked: true, want: queue.Finish},
+		{state: catalog.Canceled, asked: true, cause: queue.ErrDrained, want: queue.Finish},
+		{state: catalog.Error, asked: true, want: queue.Finish},
 		{state: catalog.Canceled, cause: queue.ErrCanceled, want: queue.Finish},
 		{state: catalog.Canceled, cause: queue.ErrDrained, want: queue.Requeue},
 		{state: catalog.Canceled, cause: queue.ErrDrained, last: true, want: queue.Requeue}, // the try does not count
 		{state: catalog.Canceled, cause: queue.ErrOverdue, want: queue.Requeue},
 		{state: catalog.Canceled, cause: queue.ErrOverdue, last: true, want: queue.Finish},
 	} {
-		j := &job{cause: func() error { return c.cause }, ledger: &ledger{claim: brought{job: queue.Job{Retries: 2, LastTry: c.last}}}}
+		run := stops.NewRun("id")
+		stops.Address([]*stops.Run{run}, func(string) []int64 { return map[bool][]int64{true: {7}}[c.asked] }, request.StopSignal{})
+		j := &job{Worker: &Worker{}, Run: run, cause: func() error { return c.cause }, ledger: &ledger{claim: brought{job: queue.Job{Retries: 2, LastTry: c.last}}}}
 		if got := j.then(catalog.Run{State: c.state}, c.failures); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
