@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
@@ -250,7 +251,7 @@ func (h *harvest) create() (*os.File, error) {
 		h.names++
 		name := fmt.Sprintf("%06d", h.names)
 		flags := unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | quiet
-		fd, err := openat2(int(h.opts.Ingest.Fd()), name, flags, 0o600, beneath)
+		fd, err := beneath.OpenFile(int(h.opts.Ingest.Fd()), name, flags, 0o600)
 		if errors.Is(err, unix.EEXIST) { // an earlier, interrupted harvest
 			continue
 		}

@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // linkIn takes a file by a second name, which avoids a second write of its contents and leaves the tree whole if the harvest
@@ -137,7 +139,7 @@ func (o *owning) part(ctx context.Context, name string) error {
 
 // copyTo copies an open file to a new one of the owner's in the current directory.
 func (o *owning) copyTo(ctx context.Context, src int, st *unix.Stat_t, name string) error {
-	fd, err := openat2(o.walk.fd(), name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|quiet, 0o600, beneath)
+	fd, err := beneath.OpenFile(o.walk.fd(), name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|quiet, 0o600)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // modesFile is where, in the ingest directory, a harvest records the mode of a file before it makes the file root's and
@@ -22,7 +24,7 @@ type modes map[uint64]uint32
 
 // readModes reads the records of an earlier harvest, if any.
 func readModes(ingest *os.File) (modes, error) {
-	fd, err := openat2(int(ingest.Fd()), modesFile, unix.O_RDONLY|quiet, 0, beneath)
+	fd, err := beneath.Open(int(ingest.Fd()), modesFile, unix.O_RDONLY|quiet)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -60,7 +62,7 @@ func (m modes) original(st *unix.Stat_t) bool {
 func (h *harvest) note(st *unix.Stat_t) error {
 	if h.noted == nil {
 		flags := unix.O_WRONLY | unix.O_APPEND | unix.O_CREAT | quiet
-		fd, err := openat2(int(h.opts.Ingest.Fd()), modesFile, flags, 0o600, beneath)
+		fd, err := beneath.OpenFile(int(h.opts.Ingest.Fd()), modesFile, flags, 0o600)
 		if err != nil {
 			return fmt.Errorf("ingest: %w", err)
 		}

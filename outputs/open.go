@@ -6,11 +6,9 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/unix"
-)
 
-// beneath keeps one openat2 call inside the directory it starts from: no "..", no symlink, no magic
-// link and no other mount on the way (openat2(2)).
-const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
+)
 
 // quiet are the open flags that neither follow a link, nor block on a FIFO, nor take a terminal.
 const quiet = unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
@@ -22,19 +20,6 @@ func identity(st *unix.Stat_t) fileID { return fileID{st.Dev, st.Ino} }
 
 func kind(st *unix.Stat_t) uint32 { return st.Mode & unix.S_IFMT }
 
-// openat2 opens name below dir. EAGAIN means that something was renamed during the call; it is retried only a few times, so
-// that renaming in a loop cannot hold the caller.
-func openat2(dir int, name string, flags int, mode uint32, resolve uint64) (int, error) {
-	how := unix.OpenHow{Flags: uint64(flags), Mode: uint64(mode), Resolve: resolve}
-	for try := 0; ; try++ {
-		fd, err := unix.Openat2(dir, name, &how)
-		if err == unix.EINTR || err == unix.EAGAIN && try < 8 {
-			continue
-		}
-		return fd, err
-	}
-}
-
 // errExchanged says that a name is not that of the inode it was.
 var errExchanged = errors.New("it was exchanged by another process")
 
@@ -45,7 +30,7 @@ func openSame(dir int, name string, st *unix.Stat_t, flags int) (int, error) {
 	if flags&unix.O_PATH != 0 { // takes no other flags than these
 		extra = unix.O_NOFOLLOW | unix.O_CLOEXEC
 	}
-	fd, err := openat2(dir, name, flags|extra, 0, beneath)
+	fd, err := beneath.Open(dir, name, flags|extra)
 	if err != nil {
 		return -1, err
 	}
@@ -98,5 +83,5 @@ func chmodSame(dir int, name string, st *unix.Stat_t, mode uint32) error {
 // reopen opens the directory behind dir again, with a separate read position.
 func reopen(dir *os.File) (int, error) {
 	defer runtime.KeepAlive(dir)
-	return openat2(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|quiet, 0, beneath)
+	return beneath.Open(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|quiet)
 }

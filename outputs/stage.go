@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
@@ -115,7 +116,7 @@ func (s *staging) file(name string, path []byte, st *unix.Stat_t) error {
 }
 
 func (s *staging) copyTo(name string, src int, st *unix.Stat_t) (string, error) {
-	fd, err := openat2(s.to.fd(), name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|quiet, 0o600, beneath)
+	fd, err := beneath.OpenFile(s.to.fd(), name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|quiet, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("target: %w", err)
 	}

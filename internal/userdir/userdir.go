@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // Dir is an open directory.
@@ -422,12 +424,6 @@ func checkName(name string) error {
 	return nil
 }
 
-// beneath keeps openat2(2) in the directory: no "..", no link, no other mount.
-const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
-
-// mostTries bounds the retries of an open while something is renamed in a loop: EAGAIN says so.
-const mostTries = 8
-
 func (d *Dir) open(name string, flags int, mode fs.FileMode) (*os.File, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
@@ -436,24 +432,19 @@ func (d *Dir) open(name string, flags int, mode fs.FileMode) (*os.File, error) {
 }
 
 func (d *Dir) openBelow(name string, flags int, mode fs.FileMode) (f *os.File, err error) {
-	how := unix.OpenHow{Flags: uint64(flags | unix.O_NOFOLLOW | unix.O_CLOEXEC), Resolve: beneath}
+	flags |= unix.O_NOFOLLOW
 	if flags&unix.O_PATH == 0 { // takes no other flags
-		how.Flags |= unix.O_NONBLOCK | unix.O_NOCTTY
+		flags |= unix.O_NONBLOCK | unix.O_NOCTTY
 	}
-	if flags&unix.O_CREAT != 0 {
-		how.Mode = uint64(mode.Perm())
+	if flags&unix.O_CREAT == 0 {
+		mode = 0
 	}
 	err = d.Do(func() error {
-		for try := 0; ; try++ {
-			fd, err := unix.Openat2(int(d.fd.Fd()), name, &how)
-			if err == unix.EINTR || err == unix.EAGAIN && try < mostTries {
-				continue
-			}
-			if err == nil {
-				f = os.NewFile(uintptr(fd), filepath.Join(d.path, name))
-			}
-			return err
+		fd, err := beneath.OpenFile(int(d.fd.Fd()), name, flags, uint32(mode.Perm()))
+		if err == nil {
+			f = os.NewFile(uintptr(fd), filepath.Join(d.path, name))
 		}
+		return err
 	})
 	return f, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
@@ -36,8 +37,8 @@ func (d directory) close() error { return errors.Join(d.at.Close(), d.owned.Clos
 func (d directory) open(name string) (_ io.ReadCloser, _ int64, err error) {
 	var fd int
 	err = d.owned.Do(func() (err error) {
-		fd, err = unix.Openat2(int(d.at.Fd()), name, &unix.OpenHow{
-			Flags:   unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY,
+		fd, err = beneath.Openat2(int(d.at.Fd()), name, &unix.OpenHow{
+			Flags:   unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY,
 			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS,
 		})
 		return err

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 	"github.com/scidex-ai/scidex-oci/rootfs/seal"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 )
@@ -47,8 +47,8 @@ func finish(ctx context.Context, tree *os.File, root *unpack.Root) error {
 // packagesOf is the digest of a tree's package list, "" if it has none. The path is resolved as in an analysis: no link
 // leads out of the tree.
 func packagesOf(tree *os.File) (digest.Digest, error) {
-	fd, err := unix.Openat2(int(tree.Fd()), packagesFile, &unix.OpenHow{
-		Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+	fd, err := beneath.Openat2(int(tree.Fd()), packagesFile, &unix.OpenHow{
+		Flags: unix.O_RDONLY | unix.O_NONBLOCK, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
 	})
 	if err != nil {
 		lacks, failed := lacksPackages(tree)

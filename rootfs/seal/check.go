@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // chunk is the number of stamps that a worker takes at a time.

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // maxDepth bounds the open directories.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // place is an open directory in the root.

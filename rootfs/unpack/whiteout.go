@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/rootfs/beneath"
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // Markers of a layer that hide entries of lower layers (image-spec, layer.md, "Whiteouts"): the entry beside the marker,

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // process is a thread that waits for an answer, by the supervisor's /proc.
@@ -115,22 +117,11 @@ func (p process) locate(path string) place {
 // readOnly is ST_RDONLY of statvfs(3), in f_flags of statfs(2).
 const readOnly = 1
 
-// resolve opens a path below a root. EAGAIN means that something was renamed or mounted during the call; it is retried only so
-// often that renaming in a loop cannot hold the caller.
-func resolve(root int, path string) (int, error) {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-	for try := 0; ; try++ {
-		fd, err := unix.Openat2(root, path, &how)
-		if err == unix.EINTR || err == unix.EAGAIN && try < 8 {
-			continue
-		}
-		return fd, err
-	}
-}
-
 // look classifies a path below a root. With EAGAIN it may be there: a path that an analysis hides in this way is an event.
 func look(root int, path string) (place, error) {
-	fd, err := resolve(root, path)
+	fd, err := beneath.Openat2(root, path, &unix.OpenHow{
+		Flags: unix.O_PATH, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+	})
 	if err != nil {
 		return nowhere, err
 	}

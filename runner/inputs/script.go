@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -93,7 +94,7 @@ func relative(dir, file *os.File) (string, error) {
 		return "", fs.ErrNotExist
 	}
 	// From the descriptor down, so that it is what the project's own bind shows.
-	fd, err := inode.OpenBeneath(int(dir.Fd()), rel, unix.O_PATH)
+	fd, err := beneath.Open(int(dir.Fd()), rel, unix.O_PATH)
 	if err != nil {
 		return "", err
 	}

@@ -23,22 +23,6 @@ func Open(name string) (*os.File, error) {
 // ProcPath leads to an open file, whatever its name is now.
 func ProcPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
-// OpenBeneath opens a name below dir, never through a link or into another mount (openat2(2)). EAGAIN means a rename
-// during the call. The error is a bare errno.
-func OpenBeneath(dir int, name string, flags uint64) (int, error) {
-	how := unix.OpenHow{
-		Flags:   flags | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV,
-	}
-	for try := 0; ; try++ {
-		fd, err := unix.Openat2(dir, name, &how)
-		if err == unix.EINTR || err == unix.EAGAIN && try < 8 {
-			continue
-		}
-		return fd, err
-	}
-}
-
 // Stat is statx(2) of name in dir, or of dir itself if name is empty. The error is a bare errno.
 func Stat(dir int, name string) (*unix.Statx_t, error) {
 	const mask = unix.STATX_BASIC_STATS | unix.STATX_MNT_ID

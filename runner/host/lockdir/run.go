@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 	"github.com/scidex-ai/scidex-oci/internal/flock"
-	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
 // RunPrefix starts the names of all runs' directories.
@@ -30,7 +30,7 @@ func LockRun(dir *os.File) error {
 
 // RunLocked reports whether an open directory is that of a live run.
 func RunLocked(dir int) bool {
-	fd, err := inode.OpenBeneath(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := beneath.Open(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return errors.Is(err, unix.EACCES) // it may be
 	}

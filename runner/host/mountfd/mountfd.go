@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // New makes a detached file system. An option is "KEY=VALUE" or a flag.
@@ -46,8 +48,8 @@ func AttachBelow(top, below string, mount *os.File) error {
 		return err
 	}
 	defer unix.Close(dir)
-	target, err := unix.Openat2(dir, path.Join(".", below), &unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+	target, err := beneath.Openat2(dir, path.Join(".", below), &unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_DIRECTORY,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
 	})
 	if err != nil {

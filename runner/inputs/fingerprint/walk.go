@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
@@ -48,8 +49,8 @@ func (w *walk) top(f *os.File, st *unix.Statx_t) (sum, error) {
 	}
 }
 
-func (w *walk) open(dir *os.File, name string, flags uint64) (*os.File, error) {
-	fd, err := inode.OpenBeneath(int(dir.Fd()), name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|flags)
+func (w *walk) open(dir *os.File, name string, flags int) (*os.File, error) {
+	fd, err := beneath.Open(int(dir.Fd()), name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|flags)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
@@ -36,7 +37,7 @@ func (w *walk) recall(at int, name string) (known bool, err error) {
 
 // reenter descends into a known directory, if it is still the same.
 func (w *walk) reenter(at int, name string, st *unix.Statx_t, list listing) (bool, error) {
-	fd, err := inode.OpenBeneath(at, name, unix.O_PATH|unix.O_DIRECTORY)
+	fd, err := beneath.Open(at, name, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return false, nil //nolint:nilerr // opening it to read says more
 	}

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // Scanner scans directories that are to be bound, for one id that will read them. It caches the result for large ones.
@@ -38,7 +38,7 @@ type Special struct {
 //
 // What is created or moved during the scan may be missed: the overlays protect against that.
 func (s Scanner) Scan(ctx context.Context, dir *os.File, tell func(entries int64)) (*Special, error) {
-	fd, err := inode.OpenBeneath(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := beneath.Open(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, fmt.Errorf("look into it: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
@@ -39,7 +40,7 @@ const heldDirs = 32
 // run scans the tree below an open directory.
 func (w *walk) run(top int) (found *Special, err error) {
 	defer w.close()
-	fd, err := inode.OpenBeneath(top, ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := beneath.Open(top, ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (w *walk) step() (*Special, error) {
 	if known, err := w.recall(l.fd, name); known || err != nil {
 		return nil, err
 	}
-	fd, err := inode.OpenBeneath(l.fd, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := beneath.Open(l.fd, name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return w.unopened(l.fd, name, err)
 	}

@@ -1,0 +1,92 @@
+package beneath
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestOpen(t *testing.T) {
+	top := t.TempDir()
+	for _, err := range []error{
+		os.MkdirAll(top+"/root/d/e", 0o755),
+		os.Symlink("/", top+"/root/out"), os.Symlink("d", top+"/root/in"), os.Symlink("..", top+"/root/d/up"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.Open(top + "/root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for name, want := range map[string]error{
+		"": nil, ".": nil, "d": nil, "d/e": nil, "d/..": nil, "none": unix.ENOENT,
+		"..": unix.EXDEV, "d/../..": unix.EXDEV, "/": unix.EXDEV, "/tmp": unix.EXDEV,
+		"out": unix.ELOOP, "out/tmp": unix.ELOOP, "in": unix.ELOOP, "in/e": unix.ELOOP, "d/up": unix.ELOOP,
+	} {
+		fd, err := Open(int(root.Fd()), name, unix.O_PATH|unix.O_DIRECTORY)
+		if !errors.Is(err, want) {
+			t.Errorf("%q: %v, not %v", name, err, want)
+		}
+		if err == nil {
+			unix.Close(fd)
+		}
+	}
+}
+
+// TestOpenWhileRenamed: renames on the way fail far fewer opens than they fail single calls, the control.
+func TestOpenWhileRenamed(t *testing.T) {
+	top := t.TempDir()
+	for _, name := range []string{"a", "b", "a/moves"} {
+		if err := os.Mkdir(top+"/"+name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for from, to := top+"/a/moves", top+"/b/moves"; ; from, to = to, from {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = os.Rename(from, to)
+			}
+		}
+	}()
+	defer func() { close(stop); <-stopped }()
+	root, err := os.Open(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH}
+	control, failed := 0, 0
+	for calls := 0; control < 100 && calls < 1_000_000; calls++ {
+		for count, open := range map[*int]func() (int, error){
+			&control: func() (int, error) { return unix.Openat2(int(root.Fd()), "a/../b", &how) },
+			&failed:  func() (int, error) { return Open(int(root.Fd()), "a/../b", unix.O_PATH) },
+		} {
+			fd, err := open()
+			switch {
+			case err == nil:
+				unix.Close(fd)
+			case errors.Is(err, unix.EAGAIN):
+				*count++
+			default:
+				t.Fatal(err)
+			}
+		}
+	}
+	if failed > control/2 {
+		t.Errorf("renames failed %d single calls and %d opens", control, failed)
+	}
+	if control == 0 && runtime.NumCPU() > 1 { // one processor does not rename during a call
+		t.Error("no rename failed a single call, so this proves nothing")
+	}
+}
