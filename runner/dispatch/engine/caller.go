@@ -76,7 +76,7 @@ func (c *Caller) Submit(a spec.Analysis, events batch.Events, detached bool) (*J
 	}
 	c.jobs++
 	e.jobs[a.ID] = j
-	delete(e.refused.by, a.ID)
+	e.refused.forget(a.ID)
 	if c.left() { // a detached one that was read before the caller's end
 		e.callers = append(e.callers, c)
 	}

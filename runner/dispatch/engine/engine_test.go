@@ -207,6 +207,26 @@ func TestSubmitRefuses(t *testing.T) {
 	}
 }
 
+// TestRefusedTwice: the second refusal of an id is kept as long as any other.
+func TestRefusedTwice(t *testing.T) {
+	s := newStage(t, turns.Room{Jobs: 1}, false)
+	c := s.NewCaller()
+	s.submit(c, "runs", false)
+	s.expectStarted("runs")
+	refuse := func(id string) { s.submit(c, id, false).Cancel() }
+	refuse("twice")
+	for i := range maxRefused - 2 {
+		refuse(fmt.Sprint("once", i))
+	}
+	refuse("twice")
+	refuse("last")
+	if _, kept := s.Refused("twice"); !kept {
+		t.Error("the refusal before the last is not kept")
+	}
+	close(s.end("runs"))
+	s.Wait()
+}
+
 // TestStops: a job that waits, one that runs, and one that has ended.
 func TestStops(t *testing.T) {
 	s := newStage(t, turns.Room{Jobs: 1}, false)

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+import (
+	"slices"
+
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+)
 
 // maxRefused is how many outcomes are kept that the catalog does not have.
 const maxRefused = 1024
@@ -19,5 +23,12 @@ func (o *outcomes) add(id string, outcome batch.Outcome) {
 	if len(o.order) > maxRefused {
 		delete(o.by, o.order[0])
 		o.order = o.order[1:]
+	}
+}
+
+func (o *outcomes) forget(id string) {
+	if _, kept := o.by[id]; kept {
+		delete(o.by, id)
+		o.order = slices.DeleteFunc(o.order, func(other string) bool { return other == id })
 	}
 }
