@@ -267,3 +267,23 @@ func TestSpreadFollowsNothing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSpreadBindsLongFile: a file that is longer than its file system says, as one that grows, is bound instead of cut.
+func TestSpreadBindsLongFile(t *testing.T) {
+	const long = "/proc/kallsyms" // its size is 0
+	if data, err := os.ReadFile(long); err != nil || len(data) <= smallFile {
+		t.Skipf("%s has %d bytes: %v", long, len(data), err)
+	}
+	base, err := os.OpenRoot("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer base.Close()
+	s := spreading{from: Tree{Base: "/proc"}, base: base}
+	if err := s.file("kallsyms", "/long"); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.to.Files) != 0 || !slices.Equal(s.to.Binds, []Bind{{Source: long, Destination: "/long"}}) {
+		t.Errorf("%d files and %v", len(s.to.Files), s.to.Binds)
+	}
+}

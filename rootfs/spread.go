@@ -105,11 +105,16 @@ func (s *spreading) file(name, p string) error {
 	if err != nil {
 		return err
 	}
-	if info.Size() > smallFile {
+	var data []byte
+	if info.Size() <= smallFile { // it may grow, and some file systems say 0
+		if data, err = io.ReadAll(io.LimitReader(f, smallFile+1)); err != nil {
+			return err
+		}
+	}
+	if max(info.Size(), int64(len(data))) > smallFile {
 		s.to.Binds = append(s.to.Binds, Bind{Source: filepath.Join(s.from.Base, name), Destination: p})
 		return nil
 	}
-	data, err := io.ReadAll(io.LimitReader(f, smallFile))
 	s.to.Files = append(s.to.Files, File{Path: p, Data: data, Mode: info.Mode().Perm() & 0o555})
-	return err
+	return nil
 }

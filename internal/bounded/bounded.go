@@ -1,7 +1,21 @@
 // Package bounded keeps a part of what a program writes, whatever its length: the first or the last bytes, or those from an offset on.
+// What must be read whole is refused if it is longer than its bound.
 package bounded
 
-import "sync"
+import (
+	"fmt"
+	"io"
+	"sync"
+)
+
+// ReadAll reads all of r, and fails if that is more than most bytes.
+func ReadAll(r io.Reader, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(data)) > most {
+		return nil, fmt.Errorf("it has more than %d bytes", most)
+	}
+	return data, err
+}
 
 // Buffer takes all that is written to it and keeps a part. It is safe for concurrent use: a writer may outlive who reads the part.
 type Buffer struct {

@@ -1,11 +1,21 @@
 package bounded_test
 
 import (
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
 )
+
+func TestReadAll(t *testing.T) {
+	for most, whole := range map[int64]bool{0: false, 4: false, 5: true, 6: true} {
+		got, err := bounded.ReadAll(strings.NewReader("12345"), most)
+		if whole != (err == nil) || whole != (string(got) == "12345") {
+			t.Errorf("at most %d: %q, %v", most, got, err)
+		}
+	}
+}
 
 // The same part is kept, in whatever pieces a text is written.
 func TestKeptPart(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs/crate/strictzip"
 )
@@ -163,11 +164,7 @@ func (c *Contents) Read(name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("it has more than %d bytes", most)
-	}
-	return data, err
+	return bounded.ReadAll(file, most)
 }
 
 // Compare returns how a file differs from its size and digest, empty if it does not. It reads one byte more than the size. An error

@@ -198,7 +198,7 @@ func (s *Store) spool(ctx context.Context, f *os.File) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := io.Copy(spool, &bounded{r, bounds.Bytes}); err != nil {
+	if _, err := io.Copy(spool, &limited{r, bounds.Bytes}); err != nil {
 		return nil, errors.Join(err, spool.Close())
 	}
 	return spool, nil

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/identity"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
@@ -128,13 +128,14 @@ func putJSON(ctx context.Context, to *layout.Layout, mediaType string, v any) (o
 
 // readAll reads a small JSON file from a source.
 func readAll(from files, name string) ([]byte, error) {
-	r, size, err := from.open(name)
+	r, _, err := from.open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	if size > layout.MaxManifest {
-		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", name, size, layout.MaxManifest)
+	data, err := bounded.ReadAll(r, layout.MaxManifest)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return io.ReadAll(io.LimitReader(r, layout.MaxManifest))
+	return data, nil
 }

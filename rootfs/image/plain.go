@@ -85,18 +85,18 @@ func sumInside(r io.Reader) (digest.Digest, error) {
 		return "", err
 	}
 	defer inside.Close()
-	return digest.SHA256.FromReader(&bounded{inside, bounds.Bytes})
+	return digest.SHA256.FromReader(&limited{inside, bounds.Bytes})
 }
 
-// bounded fails after more than left bytes.
-type bounded struct {
+// limited fails after more than left bytes.
+type limited struct {
 	r    io.Reader
 	left int64
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.r.Read(p)
-	if b.left -= int64(n); b.left < 0 {
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if l.left -= int64(n); l.left < 0 {
 		return 0, unpack.ErrBound
 	}
 	return n, err

@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
 // foreignArch is one that no test runs on.
@@ -237,5 +240,25 @@ func TestCanceled(t *testing.T) {
 			}
 		}
 		cancel()
+	}
+}
+
+// growing is a file that is longer than it was when it was opened.
+type growing struct{}
+
+func (growing) open(string) (io.ReadCloser, int64, error) {
+	return io.NopCloser(io.LimitReader(zeros{}, layout.MaxManifest+1)), 0, nil
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestReadAllRefusesGrowingFile(t *testing.T) {
+	if data, err := readAll(growing{}, "index.json"); err == nil || err.Error() != "index.json: it has more than 4194304 bytes" {
+		t.Errorf("%d bytes, %v", len(data), err)
 	}
 }

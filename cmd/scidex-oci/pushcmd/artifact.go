@@ -13,6 +13,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -109,5 +110,8 @@ func read(ctx context.Context, st *stores.Stores, sha256 string) (content []byte
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	return io.ReadAll(io.LimitReader(from, statement.Max))
+	if content, err = bounded.ReadAll(from, statement.Max); err != nil {
+		return nil, fmt.Errorf("read blob %s: %w", sha256, err)
+	}
+	return content, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -55,7 +56,7 @@ func (r *Report) blob(ctx context.Context, s Stores, name, sha256 string) []byte
 		return nil
 	}
 	defer content.Close()
-	data, err := io.ReadAll(io.LimitReader(content, statement.Max+1))
+	data, err := bounded.ReadAll(content, statement.Max)
 	if err != nil {
 		r.problem(name, "unreadable: "+err.Error())
 	}
