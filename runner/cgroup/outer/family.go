@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 )
 
@@ -33,7 +35,7 @@ func (f family) alone(c chain) []bool {
 	return flags
 }
 
-// owns retries if a process has ended before its parent was read.
+// owns retries if a process has ended before its parent was read, or a group was removed before its processes were.
 func (f family) owns(dir string) bool {
 	for range 20 {
 		ours, err := f.count(dir)
@@ -45,19 +47,30 @@ func (f family) owns(dir string) bool {
 	return false
 }
 
-var errGone = errors.New("a process has vanished")
+var errGone = errors.New("a process or a group has vanished")
+
+// vanished marks the errors of a group that was removed: before its files were opened or, for ENODEV, after.
+func vanished(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+		return fmt.Errorf("%w: %w", errGone, err)
+	}
+	return err
+}
 
 // count reports whether all processes of a group and of those below it are the family's. Groups below may lack the
 // controller, and are then charged to this one.
 func (f family) count(dir string) (bool, error) {
 	ours := true
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.IsDir() {
-			return err
+		if err != nil {
+			return vanished(err)
+		}
+		if !entry.IsDir() {
+			return nil
 		}
 		pids, err := cgroupfs.Pids(path)
 		if err != nil {
-			return err
+			return vanished(err)
 		}
 		for _, pid := range pids {
 			if ours, err = f.has(pid); err != nil {
