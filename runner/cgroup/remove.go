@@ -22,16 +22,14 @@ func RemoveDirs(dirs []string) error {
 
 // removeDir retries: an exiting process keeps its group busy for a moment.
 func removeDir(dir string) error {
-	var err error
-	for pause := time.Millisecond; pause < time.Second; pause *= 2 {
-		err = unix.Rmdir(dir)
+	for pause := time.Millisecond; ; pause *= 2 {
+		err := unix.Rmdir(dir)
 		if err == nil || errors.Is(err, unix.ENOENT) {
 			return nil
 		}
-		if !errors.Is(err, unix.EBUSY) {
-			break
+		if !errors.Is(err, unix.EBUSY) || pause > time.Second {
+			return fmt.Errorf("remove control group %s: %w", dir, err)
 		}
 		time.Sleep(pause)
 	}
-	return fmt.Errorf("remove control group %s: %w", dir, err)
 }
