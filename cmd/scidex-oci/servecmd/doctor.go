@@ -2,6 +2,7 @@ package servecmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,7 +43,7 @@ func (p *peer) doctor(ctx context.Context, r rpc.Request) (any, error) {
 	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) || !json.Valid(stdout.Bytes()) {
-		return nil, fmt.Errorf("doctor made no report: %w", err)
+		return nil, fmt.Errorf("doctor made no report: %w", cmp.Or(err, errors.New("it printed no JSON")))
 	}
 	return json.RawMessage(stdout.Bytes()), nil
 }
