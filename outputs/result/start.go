@@ -2,7 +2,8 @@ package result
 
 // Start is how the analysis of a run that waited for its turn started.
 type Start struct {
-	// Kind is StartCold or StartReady, and in results of earlier versions StartForked.
+	// Kind is StartCold or StartReady, and in results of earlier versions "forked": from a process that had imported the modules, into
+	// its own container.
 	Kind string `json:"kind"`
 	// Reason says why the start was cold.
 	Reason string `json:"reason,omitempty"`
@@ -17,6 +18,4 @@ type Start struct {
 const (
 	StartCold  = "cold"  // as a run that does not wait
 	StartReady = "ready" // its modules were imported in its own container
-	// StartForked is in results of earlier versions: forked from a process that had imported the modules, into its own container.
-	StartForked = "forked"
 )

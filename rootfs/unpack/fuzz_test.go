@@ -52,7 +52,7 @@ func FuzzStream(f *testing.F) {
 		s := newSite(t)
 		r, err := Decompress(bytes.NewReader(stream), fuzzBounds())
 		if err == nil {
-			_, err = Layer(context.Background(), s.root, r, fuzzBounds())
+			_, err = applyLayer(context.Background(), s.root, r, fuzzBounds())
 			r.Close()
 		}
 		s.untouched()

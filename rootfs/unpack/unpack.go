@@ -54,14 +54,6 @@ func (r *Root) Totals() Totals { return r.totals }
 // Sums are the digests of all existing files written here.
 func (r *Root) Sums() *Sums { return r.sums }
 
-// Layer applies a layer, an uncompressed tar stream, to dir, which may hold lower layers. After an error dir is unusable.
-func Layer(ctx context.Context, dir *os.File, layer io.Reader, bounds Bounds) (Totals, error) {
-	r := NewRoot(dir, bounds)
-	r.empty = false
-	_, err := r.Layer(ctx, layer)
-	return r.totals, err
-}
-
 // Layer applies the next layer, an uncompressed tar stream, and returns the digest of the whole stream, which is the
 // layer's diff id. It reads the stream to its end, past the end of the archive. After an error the directory is unusable.
 func (r *Root) Layer(ctx context.Context, stream io.Reader) (digest.Digest, error) {

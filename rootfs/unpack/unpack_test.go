@@ -23,9 +23,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// applyLayer applies a layer to dir, which may hold lower ones.
+func applyLayer(ctx context.Context, dir *os.File, layer io.Reader, bounds Bounds) (Totals, error) {
+	r := NewRoot(dir, bounds)
+	r.empty = false
+	_, err := r.Layer(ctx, layer)
+	return r.totals, err
+}
+
 // apply applies a tar stream to the site's root.
 func (s *site) apply(stream []byte, bounds Bounds) (Totals, error) {
-	return Layer(context.Background(), s.root, bytes.NewReader(stream), bounds)
+	return applyLayer(context.Background(), s.root, bytes.NewReader(stream), bounds)
 }
 
 func TestModesOwnersTimes(t *testing.T) {
@@ -253,7 +261,7 @@ func TestErrorsOfTheStream(t *testing.T) {
 		for _, at := range []int{0, 100, 1 << 19, 1 << 20, len(whole)} {
 			s := newSite(t)
 			r := io.MultiReader(bytes.NewReader(whole[:at]), iotest.ErrReader(broken))
-			if _, err := Layer(context.Background(), s.root, r, DefaultBounds()); !errors.Is(err, broken) {
+			if _, err := applyLayer(context.Background(), s.root, r, DefaultBounds()); !errors.Is(err, broken) {
 				t.Errorf("after %d bytes: error %v", at, err)
 			}
 		}
@@ -274,7 +282,7 @@ func TestContextEnds(t *testing.T) {
 	s := newSite(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	r := io.MultiReader(bytes.NewReader(archive(t, file("a", "x"))), &canceling{cancel})
-	if _, err := Layer(ctx, s.root, r, DefaultBounds()); !errors.Is(err, context.Canceled) {
+	if _, err := applyLayer(ctx, s.root, r, DefaultBounds()); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

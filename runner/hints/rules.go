@@ -43,14 +43,6 @@ var rules = []rule{
 	{AboveHost, aboveHost},
 }
 
-// Codes lists the codes of hints.
-func Codes() (codes []string) {
-	for _, r := range rules {
-		codes = append(codes, r.code)
-	}
-	return codes
-}
-
 // Of returns the hints of an ended run.
 func Of(f Facts) (list []result.Hint) {
 	for _, r := range rules {
