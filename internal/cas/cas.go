@@ -27,6 +27,9 @@ type Store struct {
 	dir    string
 	blobs  string
 	opened fs.FileInfo // of the directory of blobs
+
+	// Copies says that each blob is only a copy of one elsewhere: the directory may be replaced while the store is open.
+	Copies bool
 }
 
 // Open opens the store in dir, whose blobs are in the directory blobs below it, such as "sha256", and makes missing parts of it,
@@ -76,6 +79,8 @@ func makeDir(path string) (fs.FileInfo, error) {
 func private(path string, info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a symbolic link; link the directory of the whole store instead", path)
 	case !info.IsDir():
 		return fmt.Errorf("%s is no directory; move it away", path)
 	case !ok || int(st.Uid) != os.Geteuid():

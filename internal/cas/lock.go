@@ -17,7 +17,7 @@ import (
 //     commit that names it.
 //   - each directory in ingest/: exclusive for its owner, so that nobody removes the files of a living one.
 //   - ingest/: shared to make a directory in it, exclusive to look for dead ones. So a directory is never seen between its
-//     creation and its owner's lock.
+//     creation and its owner's lock. TakeIngest does without it: it makes a directory again that was removed.
 
 // Hold keeps all blobs from being removed until release is called. To name an existing blob, take it before the look-up, and
 // release it when the blob has its name.

@@ -186,7 +186,10 @@ func (i *Ingest) hold() error {
 	if err != nil {
 		return err
 	}
-	if err := i.store.Stands(); err != nil {
+	if !i.store.Copies {
+		err = i.store.Stands()
+	}
+	if err != nil {
 		return errors.Join(err, f.Close())
 	}
 	i.blobs = f

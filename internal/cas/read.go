@@ -19,6 +19,9 @@ func (s *Store) Open(sha256 string) (*os.File, error) {
 		return nil, err
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, unix.ELOOP) {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err) // no store makes a symbolic link
+	}
 	if err != nil {
 		return nil, fmt.Errorf("blob %s: %w", sha256, err)
 	}

@@ -94,3 +94,16 @@ func TestTrim(t *testing.T) {
 		t.Errorf("%d copies, want 1", n)
 	}
 }
+
+// TestReplacedCopies: the directory of copies may be removed and made again under a command that goes on.
+func TestReplacedCopies(t *testing.T) {
+	dir := t.TempDir() + "/staging"
+	s, err := OpenShared(dir, elsewhere{})
+	must(t, err)
+	must(t, os.Rename(dir, dir+".old"))
+	_, err = OpenShared(dir, elsewhere{})
+	must(t, err)
+	i, sum := publish(t, s, "x")
+	_, err = s.Store.Size(sum)
+	must(t, errors.Join(err, i.Close()))
+}

@@ -52,6 +52,7 @@ func OpenShared(dir string, remote Remote) (*Store, error) {
 	s, err := Open(dir)
 	if err == nil {
 		s.remote = remote
+		s.Copies = true
 	}
 	return s, err
 }

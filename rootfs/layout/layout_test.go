@@ -170,6 +170,11 @@ func TestSecondWriterWaitsAndFindsTheBlob(t *testing.T) {
 		}
 		second <- err
 	}()
+	canceled, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := l.Writer(canceled, desc); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("did not wait: %v", err)
+	}
 	_, err = io.WriteString(first, "x")
 	must(t, err, first.Commit(), first.Close())
 	if err := <-second; !errors.Is(err, ErrExists) {

@@ -337,6 +337,10 @@ func (c *cluster) lent(t testing.TB) (name string) {
 	t.Helper()
 	select {
 	case name = <-c.empty:
+		// A client that was killed may have left a session which still executes something.
+		for value[bool](t, c, "postgres", `SELECT count(pg_terminate_backend(pid)) > 0 FROM pg_stat_activity WHERE datname = $1`, name) {
+			time.Sleep(time.Millisecond)
+		}
 		c.execute(t, name, `DO $$ BEGIN EXECUTE (
 			SELECT 'TRUNCATE ' || string_agg(format('%I.%I', schemaname, tablename), ', ') || ' RESTART IDENTITY' FROM pg_tables
 			WHERE schemaname = 'scidex_oci' AND tablename NOT IN ('catalog_meta', 'goose_db_version')); END $$;

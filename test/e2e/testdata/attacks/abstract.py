@@ -2,7 +2,7 @@
 
 item: 3
 needs: abstract
-inside abstract: *
+inside ECONNREFUSED: *
 inside ENOENT: listed *
 """
 

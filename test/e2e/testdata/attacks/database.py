@@ -3,8 +3,9 @@
 item: 1
 needs: database
 control kernel: mptcp*
-inside zone: *
-inside loopback: *
+inside ECONNREFUSED: *
+inside ENETUNREACH: *
+inside ENODEV: *
 inside EPROTONOSUPPORT: mptcp*
 """
 

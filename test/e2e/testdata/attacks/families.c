@@ -7,7 +7,7 @@
  * item: 4
  * control kernel: family*, protocol*
  * control root: raw*, packet by inet
- * inside family: family*
+ * inside EAFNOSUPPORT: family*
  * inside EPROTONOSUPPORT: protocol*
  * inside EPERM: raw*, packet*, protocol by type*
  */

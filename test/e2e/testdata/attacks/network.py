@@ -4,11 +4,12 @@ the answer.
 item: 1
 needs: listeners
 inside zone: tcp *, udp *
-inside loopback: tcp *, udp *
+inside loopback: loopback *
 inside abstract: abstract socket
 inside socket: socket
 """
 
+import ipaddress
 import socket
 
 from lib.attack import arena, attempt, report
@@ -33,11 +34,16 @@ def reached(kind, family, address):
             s.recv(64)
 
 
+def named(kind, host):
+    """The container has a loopback too, on which nothing listens: only there a connection may be refused."""
+    return ("loopback " if ipaddress.ip_address(host).is_loopback else "") + kind + " " + host
+
+
 results = {}
 for host, port in arena["tcp"]:
-    results["tcp " + host] = attempt(lambda: reached(socket.SOCK_STREAM, *numeric(host, port)))
+    results[named("tcp", host)] = attempt(lambda: reached(socket.SOCK_STREAM, *numeric(host, port)))
 for host, port in arena["udp"]:
-    results["udp " + host] = attempt(lambda: reached(socket.SOCK_DGRAM, *numeric(host, port)))
+    results[named("udp", host)] = attempt(lambda: reached(socket.SOCK_DGRAM, *numeric(host, port)))
 results["abstract socket"] = attempt(reached, socket.SOCK_STREAM, socket.AF_UNIX, "\0" + arena["abstract"])
 results["socket"] = attempt(reached, socket.SOCK_STREAM, socket.AF_UNIX, arena["socket"])
 report(results)
