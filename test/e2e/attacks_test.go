@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/netip"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -105,11 +106,20 @@ func (p attack) judge(t *testing.T, outside, inside verdicts, sum tally) {
 	}
 	for _, line := range p.lines {
 		for _, pattern := range line.tries {
-			if !slices.ContainsFunc(keys(outside), func(try string) bool { return fits(pattern, try) }) {
+			tried := slices.ContainsFunc(keys(outside), func(try string) bool { return fits(pattern, try) })
+			if !tried && (line.argument != "zone" || hasAddress(t)) { // a container may have none but its loopback's
 				t.Errorf("the head comment names %q, which is not tried", pattern)
 			}
 		}
 	}
+}
+
+// hasAddress reports whether this machine has an address that is no loopback's.
+func hasAddress(t *testing.T) bool {
+	return slices.ContainsFunc(addresses(t), func(host string) bool {
+		address, err := netip.ParseAddr(host)
+		return err == nil && !address.IsLoopback()
+	})
 }
 
 func keys[V any](v map[string]V) []string {
