@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/commit"
-	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 )
@@ -67,9 +67,9 @@ func (r *run) keep(ctx context.Context, end commit.End, final commit.Final, why 
 	final.Report.Warnings = append(final.Report.Warnings, lost...)
 	r.space.Warn(r.release(end.Harvest.Entries))
 	r.space.Warn(r.space.State.Close()) // gc finds the directory, whole, by the state file
-	final.Outcome = judge.Outcome{
-		State: catalog.Error, Reason: result.ReasonCommit, ExitCode: result.ExitError, Signal: final.Outcome.Signal, Message: result.Sentence(err),
-	}
+	signal := final.Outcome.Signal
+	final.Outcome = outcome.Fault(outcome.ReasonCommit, result.Sentence(err))
+	final.Outcome.Signal = signal
 	return r.result(end, final), err
 }
 

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
@@ -32,14 +32,14 @@ func (r *run) callHook(ctx context.Context, end commit.End, final commit.Final) 
 	hook := *req.Hook
 	hook.Environ = req.Spans.Variables(spans.HookPhase)
 	done, failed := deliver.CallHook(ctx, r.host, hook, r.result(end, final), req.Stop)
-	after := final.Outcome.AfterHook(final.Row.Key, failed)
+	after := judge.AfterHook(final.Outcome, final.Row.Key, failed)
 	final.Report.PostProcess = &done
 	if final.Keep = final.Keep && r.now(end).KeepWork(after); !final.Keep {
 		final.Report.Kept = ""
 	}
 	if err := deliver.Amend(ctx, r.ledger, &final.Row, after, final.Report); err != nil {
 		err = fmt.Errorf("the post-process command has ended, which could not be recorded: %w", err)
-		after = judge.Completed.AfterHook(final.Row.Key, err)
+		after = judge.AfterHook(judge.Completed, final.Row.Key, err)
 	}
 	final.Outcome = after
 	return final
@@ -67,17 +67,15 @@ func (r *run) export(ctx context.Context, final commit.Final) commit.Final {
 		err = fmt.Errorf("export to %q: %w", r.task.Plan.Analysis.Export, err)
 		warning = result.NotExported + result.Sentence(err)
 	}
-	if err == nil || final.Outcome.State != catalog.Complete {
+	if err == nil || final.Outcome.State != outcome.Complete {
 		if warning != "" {
 			final.Report.Warnings = append(final.Report.Warnings, warning)
 			r.space.Warn(deliver.Amend(ctx, r.host.Catalog, &final.Row, final.Outcome, final.Report))
 		}
 		return final
 	}
-	v := &final.Outcome
-	v.State, v.Reason, v.ExitCode, v.Message = catalog.Error, result.ReasonExport, result.ExitError, result.Sentence(err)
-	row := &final.Row
-	row.State, row.Reason, row.Message, row.ExitCode = v.State, string(v.Reason), v.Message, v.ExitCode
-	r.space.Warn(r.ledger.Amend(ctx, *row))
+	final.Outcome = outcome.Fault(outcome.ReasonExport, result.Sentence(err))
+	final.Row.Outcome = final.Outcome
+	r.space.Warn(r.ledger.Amend(ctx, final.Row))
 	return final
 }

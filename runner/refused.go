@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/hints"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -15,19 +15,19 @@ import (
 
 // Refused is the result of a request that did not become a run.
 func Refused(a spec.Analysis, err error, version string) result.Result {
-	reason := result.ReasonSandbox
+	reason := outcome.ReasonSandbox
 	var refused *request.Error
 	var unusable *request.CatalogError
 	switch {
 	case errors.As(err, &unusable):
-		reason = result.ReasonCommit
+		reason = outcome.ReasonCommit
 	case errors.As(err, &refused):
-		reason = result.ReasonRequest
+		reason = outcome.ReasonRequest
 	}
-	state, code := catalog.Error, result.ExitError
+	state, code := outcome.Error, outcome.ExitError
 	var stopped *request.StoppedError
 	if errors.As(err, &stopped) {
-		state, reason, code = catalog.Canceled, result.ReasonStopped, stopped.Signal.ExitCode
+		state, reason, code = outcome.Canceled, outcome.ReasonStopped, stopped.Signal.ExitCode
 	}
 	raw, marshalError := json.Marshal(a)
 	if marshalError != nil {
@@ -35,7 +35,7 @@ func Refused(a spec.Analysis, err error, version string) result.Result {
 	}
 	now := time.Now()
 	return result.Result{
-		V: result.Version, ID: a.ID, State: state, Reason: reason, Message: result.Sentence(err), ExitCode: code,
+		V: result.Version, ID: a.ID, Outcome: outcome.Outcome{State: state, Reason: reason, Message: result.Sentence(err), ExitCode: code},
 		CreatedAt: result.Millis(now), FinishedAt: result.Millis(now), Report: result.Report{Enforced: []result.Enforcement{}, Hints: hints.OfRefusal(err)},
 		Outputs: []result.Output{}, Rejected: []result.Rejected{}, Audit: []result.AuditEvent{},
 		BootID: workspace.BootID(), ToolVersion: version, Analysis: raw, Ran: result.Ran(raw),

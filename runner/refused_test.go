@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -15,14 +15,14 @@ func TestUnopened(t *testing.T) {
 	unusable := &request.CatalogError{Err: errors.New("connection refused")}
 	for name, c := range map[string]struct {
 		err  error
-		want result.Reason
+		want outcome.Reason
 	}{
-		"the catalog":                  {unusable, result.ReasonCommit},
-		"the catalog, told further":    {fmt.Errorf("look up: %w", unusable), result.ReasonCommit},
-		"the catalog, by a request":    {request.Refusal(unusable), result.ReasonCommit},
-		"the request":                  {request.Refusal(errors.New("no such file")), result.ReasonRequest},
-		"the host, which is neither":   {errors.New("no user namespaces"), result.ReasonSandbox},
-		"the catalog, as a RequestErr": {&request.Error{Err: unusable}, result.ReasonCommit},
+		"the catalog":                  {unusable, outcome.ReasonCommit},
+		"the catalog, told further":    {fmt.Errorf("look up: %w", unusable), outcome.ReasonCommit},
+		"the catalog, by a request":    {request.Refusal(unusable), outcome.ReasonCommit},
+		"the request":                  {request.Refusal(errors.New("no such file")), outcome.ReasonRequest},
+		"the host, which is neither":   {errors.New("no user namespaces"), outcome.ReasonSandbox},
+		"the catalog, as a RequestErr": {&request.Error{Err: unusable}, outcome.ReasonCommit},
 	} {
 		if got := Refused(spec.Analysis{}, c.err, "v1").Reason; got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

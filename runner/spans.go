@@ -3,7 +3,7 @@ package runner
 import (
 	"context"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
@@ -32,7 +32,7 @@ func aboutRun(res result.Result) spans.About {
 	if res.Start != nil {
 		a.Text["scidex_oci.start.kind"] = res.Start.Kind
 	}
-	if res.State != catalog.Complete && res.State != catalog.Canceled {
+	if res.State != outcome.Complete && res.State != outcome.Canceled {
 		a.Failed = string(res.State) + ": " + string(res.Reason)
 	}
 	return a

@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // Sentinel errors.
@@ -85,11 +86,7 @@ func (k Key) String() string { return k.ID + "@" + strconv.Itoa(k.Attempt) }
 // Run is one row of analysis_run.
 type Run struct {
 	Key
-	State    State
-	Reason   string // see the result's `reason`; empty while running
-	Message  string // one sentence for people
-	ExitCode int    // of the command line
-	Signal   string // "SIGKILL" if it killed the analysis, else empty
+	outcome.Outcome `json:"-"` // MarshalJSON writes it
 
 	CreatedAt, StartedAt, FinishedAt time.Time // UTC, to the millisecond; zero if not happened
 
@@ -131,8 +128,8 @@ func (r Run) EndsNow() time.Time {
 // Filter selects runs for List; zero fields select everything.
 type Filter struct {
 	Since, Until time.Time // by creation, to the millisecond: from Since on and before Until
-	States       []State
-	Reasons      []string
+	States       []outcome.State
+	Reasons      []outcome.Reason
 	Labels       map[string]string // all of them, with these exact values
 	Host         string
 	ID           string // exact id: all its attempts
@@ -155,7 +152,7 @@ type Mark struct {
 type OutputQuery struct {
 	Since  time.Time         // of runs created from then on, to the millisecond
 	Digest string            // a prefix of the sha256, in lower-case hexadecimal digits
-	States []State           // of runs in one of these
+	States []outcome.State   // of runs in one of these
 	Labels map[string]string // of runs with all of these
 }
 

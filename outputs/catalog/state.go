@@ -4,38 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
-
-// State of a run. The machine below has its changes.
-type State string
-
-// The states; queued and running are not final.
-const (
-	Queued   State = "queued"
-	Running  State = "running"
-	Complete State = "complete"
-	Failed   State = "failed"
-	Canceled State = "canceled"
-	Error    State = "error"
-	Lost     State = "lost"
-)
-
-// ReasonHookOwed is the reason of an error if the run's result is committed and complete, but its hook has not succeeded. It
-// is the only error state that a run can leave.
-const ReasonHookOwed = "post_process"
-
-// Final reports whether the run has ended.
-func (s State) Final() bool { return s != Queued && s != Running }
 
 // ErrTransition is returned for a change of state not in the machine.
 var ErrTransition = errors.New("no such change of state")
 
 // Move is a valid change of state. Only Created, Updated, Ended and Amended make one, so a dialect that writes State cannot
 // write an invalid one; the tables refuse the empty state of the zero Move.
-type Move struct{ to State }
+type Move struct{ to outcome.State }
 
 // State is the state after the move.
-func (m Move) State() State { return m.to }
+func (m Move) State() outcome.State { return m.to }
 
 // Created is the move of Create, which writes the intent.
 func Created(run Run) (Move, error) { return move(create, Run{}, run) }
@@ -89,21 +70,21 @@ type point string
 
 const (
 	nowhere  point = "nowhere" // not created
-	queued         = point(Queued)
-	running        = point(Running)
-	complete       = point(Complete)
-	failed         = point(Failed)
-	canceled       = point(Canceled)
-	broken         = point(Error)
-	hookDue        = point(Error + "/" + ReasonHookOwed)
-	lost           = point(Lost)
+	queued         = point(outcome.Queued)
+	running        = point(outcome.Running)
+	complete       = point(outcome.Complete)
+	failed         = point(outcome.Failed)
+	canceled       = point(outcome.Canceled)
+	broken         = point(outcome.Error)
+	hookDue        = point(outcome.Error) + "/" + point(outcome.ReasonPostProcess)
+	lost           = point(outcome.Lost)
 )
 
 func pointOf(run Run) point {
 	switch {
 	case run.State == "":
 		return nowhere
-	case run.State == Error && run.Reason == ReasonHookOwed:
+	case run.State == outcome.Error && run.Reason == outcome.ReasonPostProcess:
 		return hookDue
 	}
 	return point(run.State)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 var everywhere = points{nowhere, queued, running, complete, failed, canceled, broken, hookDue, lost}
@@ -22,11 +24,11 @@ func at(p point) Run {
 	case nowhere:
 		return Run{}
 	case hookDue:
-		return Run{State: Error, Reason: ReasonHookOwed}
+		return Run{Outcome: outcome.Outcome{State: outcome.Error, Reason: outcome.ReasonPostProcess}}
 	case broken:
-		return Run{State: Error, Reason: "export"}
+		return Run{Outcome: outcome.Outcome{State: outcome.Error, Reason: "export"}}
 	default:
-		return Run{State: State(p)}
+		return Run{Outcome: outcome.Outcome{State: outcome.State(p)}}
 	}
 }
 

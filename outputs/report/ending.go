@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -24,16 +25,16 @@ func ending(r result.Result) string {
 	switch {
 	case r.Reason == "":
 		return string(r.State)
-	case r.Reason == result.ReasonExit:
+	case r.Reason == outcome.ReasonExit:
 		return fmt.Sprintf("%s: exit %d", r.State, r.ExitCode)
-	case r.Signal != nil:
-		return fmt.Sprintf("%s: %s %s (exit code %d)", r.State, plain(r.Reason), *r.Signal, r.ExitCode)
+	case r.Signal != "":
+		return fmt.Sprintf("%s: %s %s (exit code %d)", r.State, plain(r.Reason), r.Signal, r.ExitCode)
 	}
 	return fmt.Sprintf("%s: %s (exit code %d)", r.State, plain(r.Reason), r.ExitCode)
 }
 
 // plain is a reason as text: "out_of_memory" is "out of memory".
-func plain(reason result.Reason) string { return strings.ReplaceAll(string(reason), "_", " ") }
+func plain(reason outcome.Reason) string { return strings.ReplaceAll(string(reason), "_", " ") }
 
 // how are the facts of the end.
 func how(r result.Result) facts {
@@ -41,7 +42,7 @@ func how(r result.Result) facts {
 	f.add("State", string(r.State))
 	f.add("Reason", plain(r.Reason))
 	f.add("Exit code", fmt.Sprint(r.ExitCode))
-	f.add("Signal", given(r.Signal))
+	f.add("Signal", string(r.Signal))
 	f.add("Created", utc(r.CreatedAt))
 	f.add("Started", utc(r.StartedAt))
 	f.add("Finished", utc(r.FinishedAt))

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -150,7 +151,7 @@ func hostileRun(t testing.TB, s shelf) result.Result {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	script := log + "\n</li></ol><svg onload=alert(1)>"
 	return result.Result{
-		ID: "hostile", Attempt: 1, State: "failed", Reason: "exit", Message: markup, ExitCode: 1,
+		ID: "hostile", Attempt: 1, Outcome: outcome.Outcome{State: "failed", Reason: "exit", Message: markup, ExitCode: 1},
 		Report: result.Report{
 			Warnings: []string{markup},
 			Logs:     result.Logs{Stdout: result.Log{Bytes: int64(len(log)), SHA256: s.put(t, log)}, Stderr: result.Log{Bytes: 100_000, Truncated: true, SHA256: s.put(t, strings.Repeat(log, 2000))}},

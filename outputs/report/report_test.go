@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/html/atom"
 
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -32,7 +33,7 @@ func ordinary(t testing.TB, s shelf) result.Result {
 	request, err := json.Marshal(map[string]any{"script": "/home/me/fit.py", "args": []string{"--order", "2 3"}, "data": "/data/penguins", "docs": "none", "env": map[string]string{"A": "b c"}, "secrets": []string{"TOKEN"}})
 	must(t, err)
 	return result.Result{
-		ID: "fit", Attempt: 2, State: "failed", Reason: "out_of_memory", Message: "the kernel killed the analysis for lack of memory", ExitCode: 137,
+		ID: "fit", Attempt: 2, Outcome: outcome.Outcome{State: "failed", Reason: "out_of_memory", Message: "the kernel killed the analysis for lack of memory", ExitCode: 137},
 		CreatedAt: &created, StartedAt: &started, FinishedAt: &finished,
 		Report: result.Report{
 			Usage:    result.Usage{WallMS: 9000, CPUMS: 4500, MemoryPeakBytes: 64 << 20, PidsPeak: 3, WorkBytes: 4096, WorkFiles: 2},

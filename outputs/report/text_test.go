@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/net/html/atom"
 
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -127,7 +128,7 @@ func FuzzLog(f *testing.F) {
 		if digests[text] == "" {
 			digests[text] = s.put(t, text)
 		}
-		run := result.Result{ID: "x", Attempt: 1, State: "complete"}
+		run := result.Result{ID: "x", Attempt: 1, Outcome: outcome.Outcome{State: "complete"}}
 		run.Logs.Stdout = result.Log{Bytes: int64(len(text)), SHA256: digests[text]}
 		shown := all(inspect(t, rendered(t, run, s)), atom.Pre)
 		var want strings.Builder

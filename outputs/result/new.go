@@ -20,8 +20,7 @@ const Version = 1
 // New makes a result of a row, without entries and events. It fails if the report cannot be read.
 func New(run catalog.Run) (Result, error) {
 	r := Result{
-		V: Version, ID: run.ID, Attempt: run.Attempt, State: run.State, Reason: Reason(run.Reason),
-		Message: run.Message, ExitCode: run.ExitCode,
+		V: Version, ID: run.ID, Attempt: run.Attempt, Outcome: run.Outcome,
 		CreatedAt: Millis(run.CreatedAt), StartedAt: Millis(run.StartedAt), FinishedAt: Millis(run.FinishedAt),
 		Outputs: []Output{}, Rejected: []Rejected{}, Audit: []AuditEvent{},
 		OutputsTotal: run.OutputsTotal, RejectedTotal: run.RejectedTotal,
@@ -29,9 +28,6 @@ func New(run catalog.Run) (Result, error) {
 		Pinned:           run.Pinned, OutputsRemovedAt: Millis(run.OutputsRemovedAt),
 		Labels: run.Labels, Host: run.Host, BootID: run.BootID, ToolVersion: run.ToolVersion,
 		Analysis: run.Request, Ran: Ran(run.Request),
-	}
-	if run.Signal != "" {
-		r.Signal = &run.Signal
 	}
 	var err error
 	r.Report, err = ReportOf(run)

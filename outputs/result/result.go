@@ -1,3 +1,5 @@
+// Package result is the one model of a run: the fields of the JSON that `run --json` and `show --json` print
+// (docs/schema/result.json). Everything that reads or shows a run uses it.
 package result
 
 import (
@@ -7,19 +9,16 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // Result is what `run --json` and `show --json` print. Readers ignore unknown fields; fields are only
 // added.
 type Result struct {
-	V        int           `json:"v"` // 1
-	ID       string        `json:"id"`
-	Attempt  int           `json:"attempt"`
-	State    catalog.State `json:"state"`
-	Reason   Reason        `json:"reason"`
-	Message  string        `json:"message"`
-	ExitCode int           `json:"exit_code"`
-	Signal   *string       `json:"signal"`
+	V       int    `json:"v"` // 1
+	ID      string `json:"id"`
+	Attempt int    `json:"attempt"`
+	outcome.Outcome
 
 	CreatedAt  *time.Time `json:"created_at"`
 	StartedAt  *time.Time `json:"started_at"`
@@ -96,8 +95,8 @@ const NotExported = "the export is not complete: "
 // Exported is the directory that the export of a run has written to; "" if there is none, or if that is not certain.
 func (r Result) Exported() string {
 	var asked struct{ Export string }
-	if json.Unmarshal(r.Analysis, &asked) != nil || r.Attempt == 0 || !r.State.Final() || r.State == catalog.Lost ||
-		r.Reason == ReasonExport || r.Reason == ReasonCommit {
+	if json.Unmarshal(r.Analysis, &asked) != nil || r.Attempt == 0 || !r.State.Final() || r.State == outcome.Lost ||
+		r.Reason == outcome.ReasonExport || r.Reason == outcome.ReasonCommit {
 		return ""
 	}
 	if slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, NotExported) }) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // node is the part of a JSON schema that names fields.
@@ -37,7 +37,7 @@ func readSchema(t *testing.T) *node {
 // TestReasonsAreThoseOfTheSchema: a new reason is one of a state and stands in the schema.
 func TestReasonsAreThoseOfTheSchema(t *testing.T) {
 	want := []string{"", "memory_limit"} // that of a run that has not ended, and one that earlier programs wrote
-	for _, reason := range Reasons() {
+	for _, reason := range outcome.Reasons() {
 		want = append(want, string(reason))
 	}
 	var got []string
@@ -49,7 +49,7 @@ func TestReasonsAreThoseOfTheSchema(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the schema has %q, the code %q", got, want)
 	}
-	if !slices.Contains(Reasons(), ReasonsOf(catalog.Complete)[0]) {
+	if !slices.Contains(outcome.Reasons(), outcome.ReasonsOf(outcome.Complete)[0]) {
 		t.Error("a complete run has a reason of its own")
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
@@ -116,7 +117,7 @@ func (s Spool) put(n int, run catalog.Run, entries func() (next func() (outputs.
 	if there, err := s.Peek(n); err == nil && sameResult(there, run) {
 		return atomicfile.SyncDir(filepath.Dir(s.Path(n))) // an earlier try has named it but was interrupted
 	}
-	if run.OutputsTotal+run.RejectedTotal > 0 || run.State == catalog.Complete || run.State == catalog.Failed {
+	if run.OutputsTotal+run.RejectedTotal > 0 || run.State == outcome.Complete || run.State == outcome.Failed {
 		next, stop = entries()
 		defer stop()
 		if err := record.Keep(s.LatePath(n), head{1, run}, next); err != nil {

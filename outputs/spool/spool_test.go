@@ -19,6 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/test/durable"
@@ -73,11 +74,11 @@ func node(t *testing.T, host string) Source {
 	}
 	must(t, errors.Join(ingest.Sync(), ingest.Close()))
 	run := catalog.Run{
-		Key: catalog.Key{ID: "a", Attempt: 1}, State: catalog.Running, CreatedAt: time.Now().UTC(), Host: host,
+		Key: catalog.Key{ID: "a", Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Running}, CreatedAt: time.Now().UTC(), Host: host,
 		Request: json.RawMessage(`{}`), Place: json.RawMessage(`{}`), Report: json.RawMessage(`{"enforced":[]}`),
 	}
 	must(t, s.Catalog.Create(t.Context(), run))
-	run.State, run.Reason, run.FinishedAt, run.Blobs = catalog.Complete, "exit", run.CreatedAt.Add(time.Second), []string{digest("log")}
+	run.State, run.Reason, run.FinishedAt, run.Blobs = outcome.Complete, "exit", run.CreatedAt.Add(time.Second), []string{digest("log")}
 	run.Events = []catalog.Event{{At: run.CreatedAt, Kind: "connect", Address: []byte("x"), Severity: "low", Blocked: true, Count: 1}}
 	entries := []outputs.Entry{{Path: []byte("out\xff"), Size: 6, SHA256: digest("output"), Mode: 0o644}, {Path: []byte("link"), Rejected: outputs.Symlink}}
 	must(t, s.Catalog.Commit(t.Context(), run, func() (outputs.Entry, error) {
@@ -97,14 +98,14 @@ func digest(text string) string {
 }
 
 // want checks that the catalog has the one run, whole.
-func want(t *testing.T, to store.Store, state catalog.State) {
+func want(t *testing.T, to store.Store, state outcome.State) {
 	t.Helper()
 	runs, err := to.Catalog.List(t.Context(), catalog.Filter{})
 	must(t, err)
 	if len(runs) != 1 || runs[0].Key != theKey || runs[0].State != state {
 		t.Fatalf("the catalog has %+v", runs)
 	}
-	if state == catalog.Complete && (runs[0].OutputsTotal != 1 || runs[0].RejectedTotal != 1) {
+	if state == outcome.Complete && (runs[0].OutputsTotal != 1 || runs[0].RejectedTotal != 1) {
 		t.Errorf("outputs %d, rejected %d", runs[0].OutputsTotal, runs[0].RejectedTotal)
 	}
 	report, err := to.Check(t.Context(), store.Options{Digests: true, Problem: func(_ catalog.Key, what string) { t.Error(what) }})
@@ -127,7 +128,7 @@ func TestDeliverAndCommit(t *testing.T) {
 		must(t, <-errs)
 	}
 	commit(t, s, 7, theKey, to)
-	want(t, to, catalog.Complete)
+	want(t, to, outcome.Complete)
 	events, err := to.Catalog.Events(t.Context(), theKey)
 	if err != nil || len(events) != 1 {
 		t.Errorf("events %v, %v", events, err)
@@ -179,7 +180,7 @@ func TestCommitCutShort(t *testing.T) {
 				t.Error("it is noted as collected")
 			}
 			commit(t, s, 1, theKey, to)
-			want(t, to, catalog.Complete)
+			want(t, to, outcome.Complete)
 		}
 	}
 }
@@ -220,7 +221,7 @@ func TestTorn(t *testing.T) {
 // TestFirst: of a task's result and a verdict about the task the first one stands, and the second is kept beside it.
 func TestFirst(t *testing.T) {
 	lost := catalog.Run{
-		Key: theKey, State: catalog.Lost, Reason: "supervisor_lost", CreatedAt: time.Now().UTC(), FinishedAt: time.Now().UTC(),
+		Key: theKey, Outcome: outcome.Outcome{State: outcome.Lost, Reason: "supervisor_lost"}, CreatedAt: time.Now().UTC(), FinishedAt: time.Now().UTC(),
 		Request: json.RawMessage(`{}`), Report: json.RawMessage(`{}`), Host: "n1",
 	}
 	t.Run("verdict", func(t *testing.T) {
@@ -230,7 +231,7 @@ func TestFirst(t *testing.T) {
 			t.Errorf("a second result: %v", err)
 		}
 		commit(t, s, 1, theKey, to)
-		want(t, to, catalog.Lost)
+		want(t, to, outcome.Lost)
 		if late, err := s.Late(1); err != nil || !late {
 			t.Errorf("late: %v, %v", late, err)
 		}
@@ -242,7 +243,7 @@ func TestFirst(t *testing.T) {
 			t.Errorf("a verdict after it: %v", err)
 		}
 		commit(t, s, 1, theKey, to)
-		want(t, to, catalog.Complete)
+		want(t, to, outcome.Complete)
 		if late, err := s.Late(1); err != nil || late {
 			t.Errorf("late: %v, %v", late, err)
 		}
@@ -254,7 +255,7 @@ func TestTakenAttempt(t *testing.T) {
 	for _, c := range []cut{{}, {before: 1}, {after: 1}, {before: 2}, {after: 2}} {
 		s, to := fill(t), fresh(t)
 		must(t, s.Deliver(t.Context(), 1, node(t, "n1"), theKey))
-		other := catalog.Run{Key: theKey, State: catalog.Running, CreatedAt: time.Now().UTC().Add(-time.Hour), Host: "n1", Request: json.RawMessage(`{}`)}
+		other := catalog.Run{Key: theKey, Outcome: outcome.Outcome{State: outcome.Running}, CreatedAt: time.Now().UTC().Add(-time.Hour), Host: "n1", Request: json.RawMessage(`{}`)}
 		must(t, to.Catalog.Create(t.Context(), other))
 		c.Catalog, c.n = to.Catalog, new(int)
 		if _, err := s.Commit(t.Context(), 1, theKey, store.Store{Catalog: c, Blobs: to.Blobs}); err != nil && !errors.Is(err, errKilled) {
@@ -274,7 +275,7 @@ func TestTakenAttempt(t *testing.T) {
 			must(t, <-errs)
 		}
 		runs, err := to.Catalog.List(t.Context(), catalog.Filter{ID: "a"})
-		if err != nil || len(runs) != 2 || runs[0].Attempt != 4 || runs[0].State != catalog.Complete || runs[1].State != catalog.Running {
+		if err != nil || len(runs) != 2 || runs[0].Attempt != 4 || runs[0].State != outcome.Complete || runs[1].State != outcome.Running {
 			t.Errorf("%+v: the catalog has %+v, %v", c, runs, err)
 		}
 	}
@@ -284,7 +285,7 @@ func TestTakenAttempt(t *testing.T) {
 func TestDeliverAgain(t *testing.T) {
 	s, from := fill(t), node(t, "n1")
 	refused := catalog.Run{
-		Key: theKey, State: catalog.Error, Reason: "commit", OutputsTotal: 1, CreatedAt: time.Now().UTC(), FinishedAt: time.Now().UTC(), Host: "n1", BootID: "b",
+		Key: theKey, Outcome: outcome.Outcome{State: outcome.Error, Reason: "commit"}, OutputsTotal: 1, CreatedAt: time.Now().UTC(), FinishedAt: time.Now().UTC(), Host: "n1", BootID: "b",
 		Request: json.RawMessage(`{}`), Report: json.RawMessage(`{}`),
 	}
 	for range 2 {

@@ -58,12 +58,14 @@ func digestOf(ctx context.Context, c catalog.Catalog, key catalog.Key) (string, 
 	return hex.EncodeToString(sum.Sum(nil)), n, errors.Join(err, failed)
 }
 
+func valid[S ~string](s S) S { return S(catalog.ValidText(string(s))) }
+
 // plain is a run as every database can store it: PostgreSQL's text cannot hold NUL. The documents are compared literally.
 func plain(run catalog.Run) any {
-	run.Reason, run.Message, run.Signal = catalog.ValidText(run.Reason), catalog.ValidText(run.Message), catalog.ValidText(run.Signal)
-	run.Host, run.BootID, run.ToolVersion = catalog.ValidText(run.Host), catalog.ValidText(run.BootID), catalog.ValidText(run.ToolVersion)
+	run.Reason, run.Message, run.Signal = valid(run.Reason), valid(run.Message), valid(run.Signal)
+	run.Host, run.BootID, run.ToolVersion = valid(run.Host), valid(run.BootID), valid(run.ToolVersion)
 	for i := range run.Events {
-		run.Events[i].Kind = catalog.ValidText(run.Events[i].Kind)
+		run.Events[i].Kind = valid(run.Events[i].Kind)
 	}
 	run.Pinned, run.OutputsRemovedAt = false, time.Time{} // both may change after the end
 	documents := []string{string(run.Request), string(run.Place), string(run.Report)}

@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // Copied is a copy's result.
@@ -180,7 +181,7 @@ func (c *copier) transfer(ctx context.Context, run catalog.Run, create bool) err
 // Intent is a run as it was created.
 func Intent(run catalog.Run) catalog.Run {
 	return catalog.Run{
-		Key: run.Key, State: catalog.Running, CreatedAt: run.CreatedAt, StartedAt: run.StartedAt,
+		Key: run.Key, Outcome: outcome.Outcome{State: outcome.Running}, CreatedAt: run.CreatedAt, StartedAt: run.StartedAt,
 		Labels: run.Labels, Request: run.Request, Place: run.Place, Report: run.Report,
 		Pinned: run.Pinned, Host: run.Host, BootID: run.BootID, ToolVersion: run.ToolVersion,
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/test/durable"
 )
 
@@ -82,7 +83,7 @@ func begin(t *testing.T, s Store, id string, attempt int) catalog.Run {
 	script := "script of " + id
 	publish(t, s.Blobs, script)
 	run := catalog.Run{
-		Key: catalog.Key{ID: id, Attempt: attempt}, State: catalog.Running, CreatedAt: time.Date(2026, 3, 4, 5, 6, attempt, 0, time.UTC),
+		Key: catalog.Key{ID: id, Attempt: attempt}, Outcome: outcome.Outcome{State: outcome.Running}, CreatedAt: time.Date(2026, 3, 4, 5, 6, attempt, 0, time.UTC),
 		Labels: map[string]string{"k": `odd "é" \`}, Request: json.RawMessage(`{ "a": "\u0000" }`), Place: json.RawMessage(`{"dir":"x"}`),
 		Blobs: []string{digest(script)}, Host: "here", BootID: "boot", ToolVersion: "v1",
 	}
@@ -95,7 +96,7 @@ func finish(t *testing.T, s Store, id string, attempt int, contents ...string) c
 	t.Helper()
 	run := begin(t, s, id, attempt)
 	publish(t, s.Blobs, contents...)
-	run.State, run.Reason, run.Message, run.ExitCode, run.Signal = catalog.Failed, "signal", "died\x00", 137, "SIGKILL"
+	run.State, run.Reason, run.Message, run.ExitCode, run.Signal = outcome.Failed, "signal", "died\x00", 137, "SIGKILL"
 	run.StartedAt, run.FinishedAt = run.CreatedAt.Add(time.Second), run.CreatedAt.Add(time.Minute)
 	run.Report = json.RawMessage(`{"usage":{"wall_ms":1.0}}`)
 	run.Events = []catalog.Event{
@@ -320,7 +321,7 @@ func TestCopyWhileRunsEnd(t *testing.T) {
 	finish(t, from, "a", 1, "one")
 	moving := Store{growing{from.Catalog, new(int), func() {
 		run := catalog.Run{
-			Key: catalog.Key{ID: "b", Attempt: 1}, State: catalog.Running, CreatedAt: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
+			Key: catalog.Key{ID: "b", Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Running}, CreatedAt: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
 			Request: json.RawMessage(`{}`), Host: "here", BootID: "boot", ToolVersion: "v1",
 		}
 		must(t, from.Catalog.Create(t.Context(), run))
@@ -335,7 +336,7 @@ func TestCopyWhileRunsEnd(t *testing.T) {
 }
 
 func ended(run catalog.Run) catalog.Run {
-	run.State, run.FinishedAt = catalog.Complete, run.CreatedAt.Add(time.Minute)
+	run.State, run.FinishedAt = outcome.Complete, run.CreatedAt.Add(time.Minute)
 	return run
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -79,7 +80,7 @@ func TestDownloadDamaged(t *testing.T) {
 		content := strings.Repeat("x", size)
 		id := "run-" + strings.Repeat("i", size%97)
 		run := h.begin(t, id, at(1), nil)
-		h.end(t, run, catalog.Complete, [2]string{"file", content})
+		h.end(t, run, outcome.Complete, [2]string{"file", content})
 		h.logs.Stdout = result.Log{Bytes: int64(size), SHA256: h.put(t, content)}
 		s := started(t, h)
 		links := links{s, run.Key}

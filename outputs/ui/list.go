@@ -14,6 +14,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
@@ -22,14 +23,14 @@ import (
 const listed = 50
 
 // states are the states to filter by.
-var states = []catalog.State{
-	catalog.Queued, catalog.Running, catalog.Complete, catalog.Failed, catalog.Canceled, catalog.Error, catalog.Lost,
+var states = []outcome.State{
+	outcome.Queued, outcome.Running, outcome.Complete, outcome.Failed, outcome.Canceled, outcome.Error, outcome.Lost,
 }
 
 // listing is the page of runs.
 type listing struct {
 	Text, State, Label string
-	States             []catalog.State
+	States             []outcome.State
 	Rows               []listRow
 	Later              bool   // it does not start with the newest
 	Newest, Older      string // addresses
@@ -84,7 +85,7 @@ func (s *Server) list(ctx context.Context, r *http.Request) (m made, err error) 
 
 func (s *Server) row(ctx context.Context, run catalog.Run) listRow {
 	row := listRow{
-		Name: run.String(), Link: linkTo(run.Key), Ran: ranOf(run), State: string(run.State), Class: string(run.State), Reason: run.Reason,
+		Name: run.String(), Link: linkTo(run.Key), Ran: ranOf(run), State: string(run.State), Class: string(run.State), Reason: string(run.Reason),
 		CreatedAt: run.CreatedAt, Outputs: run.OutputsTotal, Short: len(run.ID) <= shortID, Labels: labelsOf(run),
 	}
 	if !run.State.Final() {
@@ -100,11 +101,11 @@ func (s *Server) row(ctx context.Context, run catalog.Run) listRow {
 // filterOf parses a filter.
 func filterOf(values url.Values) (f catalog.Filter, err error) {
 	f.Text = strings.TrimSpace(values.Get("text"))
-	if state := catalog.State(values.Get("state")); state != "" {
+	if state := outcome.State(values.Get("state")); state != "" {
 		if !slices.Contains(states, state) {
 			return f, refuse(http.StatusBadRequest, fmt.Sprintf("There is no state %q.", string(state)))
 		}
-		f.States = []catalog.State{state}
+		f.States = []outcome.State{state}
 	}
 	if label := strings.TrimSpace(values.Get("label")); label != "" {
 		name, value, ok := strings.Cut(label, "=")

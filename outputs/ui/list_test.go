@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 var (
@@ -54,8 +55,8 @@ func TestPages(t *testing.T) {
 
 func TestSearch(t *testing.T) {
 	h := newHome(t)
-	h.end(t, h.begin(t, "alpha", at(1), map[string]string{"p": "x"}), catalog.Complete)
-	h.end(t, h.begin(t, "beta", at(2), map[string]string{"p": "y=z"}), catalog.Failed)
+	h.end(t, h.begin(t, "alpha", at(1), map[string]string{"p": "x"}), outcome.Complete)
+	h.end(t, h.begin(t, "beta", at(2), map[string]string{"p": "y=z"}), outcome.Failed)
 	h.begin(t, "gamma", at(3), nil)
 	h.request = `{"script":"/home/x/fit.py","args":["--n","3"]}`
 	h.begin(t, "zz", at(0), nil)
@@ -80,7 +81,7 @@ func TestHostileWords(t *testing.T) {
 	h.request = `{"command":["\"'><script>alert(1)</script>\u202e\u001b"]}`
 	const markup = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>\u202e\x1b"
 	h.begin(t, markup, at(1), map[string]string{markup: markup})
-	h.end(t, h.begin(t, "done"+markup, at(2), map[string]string{markup: markup}), catalog.Failed, [2]string{markup, "x"})
+	h.end(t, h.begin(t, "done"+markup, at(2), map[string]string{markup: markup}), outcome.Failed, [2]string{markup, "x"})
 	h.mu.Lock()
 	h.log, h.going.State = markup, markup
 	h.mu.Unlock()

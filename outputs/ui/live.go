@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
@@ -55,7 +56,7 @@ func (s *Server) live(ctx context.Context, r *http.Request) (m made, err error) 
 
 // board reads the active runs.
 func (s *Server) board(ctx context.Context) (b board, err error) {
-	runs, err := s.stores.Runs.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Limit: goingShown + 1})
+	runs, err := s.stores.Runs.List(ctx, catalog.Filter{States: []outcome.State{outcome.Running, outcome.Queued}, Limit: goingShown + 1})
 	if err != nil {
 		return b, err
 	}

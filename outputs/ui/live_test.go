@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // listening reads a stream of events, each its name and data.
@@ -80,7 +80,7 @@ func TestEventsOfOne(t *testing.T) {
 	}
 	run, err := h.Get(t.Context(), goingKey)
 	must(t, err)
-	h.end(t, run, catalog.Complete)
+	h.end(t, run, outcome.Complete)
 	for name == "run" {
 		name, _, err = next()
 		must(t, err)

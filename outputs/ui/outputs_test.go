@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 var (
@@ -25,7 +25,7 @@ func TestOutputs(t *testing.T) {
 	for i := range 2*outputsListed + 50 {
 		files = append(files, [2]string{fmt.Sprintf("dir/%d&<b>\xff\n", i), fmt.Sprint("contents ", i)})
 	}
-	h.end(t, run, catalog.Complete, files...)
+	h.end(t, run, outcome.Complete, files...)
 	s := started(t, h)
 	if body := page(t, s, "run?id=many").body; !strings.Contains(body, `href="outputs?id=many%401"`) {
 		t.Error("the page of the run has no link")

@@ -23,6 +23,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -60,7 +61,7 @@ func (h *home) stores() Stores { return Stores{Runs: h, Files: h, Life: h} }
 
 func (h *home) Result(ctx context.Context, run catalog.Run) (result.Result, error) {
 	told := result.Result{
-		ID: run.ID, Attempt: run.Attempt, State: run.State, Reason: result.Reason(run.Reason), Message: run.Message, Analysis: run.Request,
+		ID: run.ID, Attempt: run.Attempt, Outcome: outcome.Outcome{State: run.State, Reason: run.Reason, Message: run.Message}, Analysis: run.Request,
 		OutputsTotal: run.OutputsTotal, CreatedAt: &run.CreatedAt, Report: result.Report{Logs: h.logs, Script: h.script},
 	}
 	return told, h.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
@@ -105,7 +106,7 @@ func (h *home) stops() int {
 func (h *home) begin(t testing.TB, id string, created time.Time, labels map[string]string) catalog.Run {
 	t.Helper()
 	run := catalog.Run{
-		Key: catalog.Key{ID: id, Attempt: 1}, State: catalog.Running, CreatedAt: created, Labels: labels,
+		Key: catalog.Key{ID: id, Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Running}, CreatedAt: created, Labels: labels,
 		Request: []byte(cmp.Or(h.request, `{"command":["true"]}`)), Host: "h", BootID: "b", ToolVersion: "v",
 	}
 	must(t, h.Create(t.Context(), run))
@@ -113,7 +114,7 @@ func (h *home) begin(t testing.TB, id string, created time.Time, labels map[stri
 }
 
 // end commits a run with outputs, each a path and its contents.
-func (h *home) end(t testing.TB, run catalog.Run, state catalog.State, files ...[2]string) {
+func (h *home) end(t testing.TB, run catalog.Run, state outcome.State, files ...[2]string) {
 	t.Helper()
 	run.State, run.Reason, run.StartedAt, run.FinishedAt = state, "exit", run.CreatedAt, run.CreatedAt
 	run.Report = []byte(`{"usage":{"wall_ms":1500}}`)
@@ -234,7 +235,7 @@ func must(t testing.TB, err error) {
 func seeded(t testing.TB) *home {
 	t.Helper()
 	h := newHome(t)
-	h.end(t, h.begin(t, "done", at(1), map[string]string{"k": "<v>"}), catalog.Complete, [2]string{"a/page.html", "<script>alert(1)</script>"}, [2]string{"\xff\n.txt", "bytes"})
+	h.end(t, h.begin(t, "done", at(1), map[string]string{"k": "<v>"}), outcome.Complete, [2]string{"a/page.html", "<script>alert(1)</script>"}, [2]string{"\xff\n.txt", "bytes"})
 	h.begin(t, "going", at(2), nil)
 	h.log = "line <b>\x1b[2J\n"
 	return h

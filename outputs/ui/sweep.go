@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
@@ -159,7 +160,7 @@ func (p *sweepPage) parameters(runs []catalog.Run) {
 
 // rows are the runs, ordered by their parameters.
 func (p *sweepPage) rows(runs []catalog.Run) {
-	count := map[catalog.State]int{}
+	count := map[outcome.State]int{}
 	for _, run := range runs {
 		count[run.State]++
 		row := sweepRow{Name: run.String(), Link: linkTo(run.Key), State: string(run.State), Class: string(run.State), Short: len(run.ID) <= shortID, run: run}
@@ -180,7 +181,7 @@ func (p *sweepPage) rows(runs []catalog.Run) {
 
 // candidates are the tables and figures of the first run that is complete.
 func (s *Server) candidates(ctx context.Context, p *sweepPage) error {
-	i := slices.IndexFunc(p.Rows, func(row sweepRow) bool { return row.run.State == catalog.Complete && row.run.OutputsRemovedAt.IsZero() })
+	i := slices.IndexFunc(p.Rows, func(row sweepRow) bool { return row.run.State == outcome.Complete && row.run.OutputsRemovedAt.IsZero() })
 	if i < 0 {
 		p.Notes = append(p.Notes, "None of these runs is complete and has its outputs.")
 		return nil
@@ -256,7 +257,7 @@ func (s *Server) metrics(ctx context.Context, p *sweepPage) error {
 	rows := make([]report.Row, len(p.Rows))
 	unread := 0
 	for i, row := range p.Rows {
-		if row.run.State != catalog.Complete {
+		if row.run.State != outcome.Complete {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -345,7 +346,7 @@ func (s *Server) multiples(ctx context.Context, p *sweepPage) error {
 	}
 	gallery, left := report.NewGallery(s.reading(ctx)), 0
 	for _, row := range p.Rows {
-		if row.run.State != catalog.Complete {
+		if row.run.State != outcome.Complete {
 			continue
 		}
 		if len(p.Multiples) == sweepFigures {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // swept is a home with runs of a sweep, each with a table and a figure.
@@ -24,7 +25,7 @@ func swept(t *testing.T, runs int) *home {
 	for i := range runs {
 		rate := []string{"0.1", "0.01"}[i%2]
 		run := h.begin(t, fmt.Sprintf("s1-%03d", i), at(1), map[string]string{"sweep": "s1", "seed": fmt.Sprint(i / 2), "lr": rate})
-		h.end(t, run, catalog.Complete, [2]string{"metrics.csv", fmt.Sprintf("step,loss,name\n1,9,a\n2,0.%d0000000001,b\n", i+1)}, [2]string{"plot.png", picture.String()})
+		h.end(t, run, outcome.Complete, [2]string{"metrics.csv", fmt.Sprintf("step,loss,name\n1,9,a\n2,0.%d0000000001,b\n", i+1)}, [2]string{"plot.png", picture.String()})
 	}
 	return h
 }
@@ -46,8 +47,8 @@ func sweepPageOf(t *testing.T, s *Server, query string) (answer, string) {
 // TestSweep: a label's page has the parameters that differ, a plot of a metric of the last row, and a figure of each run.
 func TestSweep(t *testing.T) {
 	h := swept(t, 6)
-	h.end(t, h.begin(t, "s1-failed", at(1), map[string]string{"sweep": "s1", "seed": "9", "lr": "0.1"}), catalog.Failed)
-	h.end(t, h.begin(t, "other", at(1), map[string]string{"sweep": "s2"}), catalog.Complete)
+	h.end(t, h.begin(t, "s1-failed", at(1), map[string]string{"sweep": "s1", "seed": "9", "lr": "0.1"}), outcome.Failed)
+	h.end(t, h.begin(t, "other", at(1), map[string]string{"sweep": "s2"}), outcome.Complete)
 	s := started(t, h)
 	got, text := sweepPageOf(t, s, "label=sweep%3Ds1&x=seed&y=loss&by=lr")
 	if got.status != http.StatusOK {
@@ -112,7 +113,7 @@ func TestHostileSweep(t *testing.T) {
 	const markup = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>\u202e\x1b"
 	for i, table := range []string{`[{"` + `\"><script>alert(1)</script>\u202e` + `":1.5,"y":1e400,"z":"nan"}]`, `{"y":2}`, `[[[`, `{"y":`, ``, `7`, `{"a":` + strings.Repeat(`[`, 20_000), strings.Repeat(" ", 2<<20)} {
 		run := h.begin(t, fmt.Sprint("r", i), at(i), map[string]string{"k": "v", markup: fmt.Sprint(markup, i), "x": fmt.Sprint(i, markup)})
-		h.end(t, run, catalog.Complete, [2]string{"a" + markup + ".json", table}, [2]string{"b" + markup + ".svg", `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`}, [2]string{"c.png", "<script>alert(1)</script>"})
+		h.end(t, run, outcome.Complete, [2]string{"a" + markup + ".json", table}, [2]string{"b" + markup + ".svg", `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`}, [2]string{"c.png", "<script>alert(1)</script>"})
 	}
 	s := started(t, h)
 	for _, more := range []string{"", "&x=x&by=" + url.QueryEscape(markup), "&y=y&image=c.png", "&x=" + url.QueryEscape(markup)} {

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -111,6 +112,6 @@ func (r *Run) signal(signal request.StopSignal) {
 // End stops a run without its grace period.
 func (r *Run) End() {
 	for range 2 {
-		r.signal(request.StopSignal{ExitCode: result.SignalBase + int(unix.SIGTERM), Name: "SIGTERM"})
+		r.signal(request.StopSignal{ExitCode: outcome.SignalBase + int(unix.SIGTERM), Name: "SIGTERM"})
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/hints"
@@ -30,8 +31,8 @@ type End struct {
 
 // Final is how a run ended, and its row.
 type Final struct {
-	Outcome judge.Outcome // after a hook, which the row lacks before that has ended
-	Keep    bool          // the working directory stays
+	Outcome outcome.Outcome // after a hook, which the row lacks before that has ended
+	Keep    bool            // the working directory stays
 	Report  result.Report
 	Row     catalog.Run
 }
@@ -44,9 +45,9 @@ func Judge(e End, now time.Time) (f Final, err error) {
 	f.Outcome, warnings = judge.Run(e.Ended, e.Harvest.Missing, e.failure())
 	f.Report.Warnings = append(f.Report.Warnings, warnings...)
 	committed := f.Outcome
-	if hook := e.Ended.Hook; hook != nil && (hook.Always || committed.State == catalog.Complete) {
+	if hook := e.Ended.Hook; hook != nil && (hook.Always || committed.State == outcome.Complete) {
 		f.Report.PostProcess = &result.PostProcess{Command: hook.Command}
-		committed = committed.WhileHookRuns(e.Row.Key)
+		committed = judge.WhileHookRuns(committed, e.Row.Key)
 	}
 	f.Report.Hints = hints.Of(e.facts(f))
 	f.Keep = e.KeepWork(committed)
@@ -61,7 +62,7 @@ func (e End) facts(f Final) hints.Facts {
 	facts := hints.Facts{
 		Ended: e.Ended, Outcome: f.Outcome, Outputs: e.Harvest.Outputs, Logs: f.Report.Logs, Caller: e.Caller, Host: hints.ReadHost(),
 	}
-	if f.Outcome.Reason != result.ReasonOutputMissing {
+	if f.Outcome.Reason != outcome.ReasonOutputMissing {
 		return facts
 	}
 	for _, entry := range e.Harvest.Listed.Sorted() {
@@ -73,7 +74,7 @@ func (e End) facts(f Final) hints.Facts {
 }
 
 // KeepWork reports whether the working directory stays with such an outcome.
-func (e End) KeepWork(o judge.Outcome) bool {
+func (e End) KeepWork(o outcome.Outcome) bool {
 	return judge.KeepWork(e.Ended, o, e.failure(), e.Location.Ended, e.WorkGone)
 }
 
@@ -81,9 +82,8 @@ func (e End) failure() *phase.Failure { return cmp.Or(e.Ended.Failure, e.Harvest
 
 // Result makes the result of a run that just ended, with what the harvest listed.
 func (f Final) Result(listed result.Excerpt) (result.Result, error) {
-	run, v := f.Row, f.Outcome
-	run.State, run.Reason, run.Message = v.State, string(v.Reason), v.Message
-	run.ExitCode, run.Signal = v.ExitCode, v.Signal
+	run := f.Row
+	run.Outcome = f.Outcome
 	res, err := result.New(run)
 	res.Report = f.Report
 	res.SetEvents(run.Events)
@@ -94,10 +94,9 @@ func (f Final) Result(listed result.Excerpt) (result.Result, error) {
 }
 
 // write makes the row.
-func (f *Final) write(e End, committed judge.Outcome, now time.Time) (err error) {
+func (f *Final) write(e End, committed outcome.Outcome, now time.Time) (err error) {
 	row := &f.Row
-	row.State, row.Reason, row.Message = committed.State, string(committed.Reason), committed.Message
-	row.ExitCode, row.Signal = committed.ExitCode, committed.Signal
+	row.Outcome = committed
 	if row.FinishedAt.IsZero() {
 		row.FinishedAt = now.UTC()
 	}

@@ -3,17 +3,14 @@ package commit
 import (
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/audit"
-	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 // events are those of the supervisor, and those of the end.
-func events(e phase.Ended, o judge.Outcome, finished time.Time) []catalog.Event {
+func events(e phase.Ended, o outcome.Outcome, finished time.Time) []catalog.Event {
 	if !e.Audit {
 		return nil
 	}
@@ -24,7 +21,7 @@ func events(e phase.Ended, o judge.Outcome, finished time.Time) []catalog.Event 
 	for _, name := range reached(e, o) {
 		all = append(all, audit.Event{At: at, Kind: audit.Limit, Address: []byte(name), Severity: audit.Low, Count: 1})
 	}
-	if o.Reason == result.ReasonSignal && o.Signal == unix.SignalName(unix.SIGSYS) {
+	if o.Reason == outcome.ReasonSignal && o.Signal == "SIGSYS" {
 		all = append(all, audit.Event{At: at, Kind: audit.Architecture, Severity: audit.High, Count: 1})
 	}
 	all = append(all, asked(e.Report.Requests)...)
@@ -39,7 +36,7 @@ func events(e phase.Ended, o judge.Outcome, finished time.Time) []catalog.Event 
 }
 
 // reached are the limits that the kernel or the clock enforced.
-func reached(e phase.Ended, o judge.Outcome) []string {
+func reached(e phase.Ended, o outcome.Outcome) []string {
 	var limits []string
 	if e.Report.Evidence.OOMKills > 0 {
 		limits = append(limits, "memory")
@@ -47,7 +44,7 @@ func reached(e phase.Ended, o judge.Outcome) []string {
 	if e.Report.Evidence.PidsDenied > 0 {
 		limits = append(limits, "pids")
 	}
-	if o.Reason == result.ReasonTimeout {
+	if o.Reason == outcome.ReasonTimeout {
 		limits = append(limits, "timeout")
 	}
 	return limits

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -13,14 +14,14 @@ import (
 // TestEventsWithoutAnEnd: where the supervisor was lost nothing says when the analysis ended, and the kernel has counted all the
 // same. An event without a time would keep the result out of the catalog for good.
 func TestEventsWithoutAnEnd(t *testing.T) {
-	failure := &phase.Failure{Reason: result.ReasonSupervisorLost, Err: catalog.ErrNotFound}
+	failure := &phase.Failure{Reason: outcome.ReasonSupervisorLost, Err: catalog.ErrNotFound}
 	ended := phase.Ended{Failure: failure, Audit: true, Command: []string{"true"}, Report: result.Report{Evidence: result.Evidence{PidsDenied: 1}}}
 	now := time.Now()
 	f, err := Judge(End{Ended: ended, Harvest: harvest.Nothing()}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Row.State != catalog.Lost || len(f.Row.Events) != 1 {
+	if f.Row.State != outcome.Lost || len(f.Row.Events) != 1 {
 		t.Fatalf("row %+v", f.Row)
 	}
 	if err := f.Row.Events[0].Validate(); err != nil || !f.Row.Events[0].At.Equal(f.Row.FinishedAt) || !f.Row.FinishedAt.Equal(now) {

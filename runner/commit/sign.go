@@ -14,7 +14,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/signing"
@@ -43,8 +43,8 @@ func Sign(ctx context.Context, s Signing, e End, f Final, now time.Time) (Final,
 // asked for, so that a complete run is an error. Others have a warning.
 func Unsigned(e End, f Final, why error, now time.Time) (Final, error) {
 	why = fmt.Errorf("the run has no signed statement: %w", why)
-	if f.Outcome.State == catalog.Complete {
-		e.Ended.Failure = &phase.Failure{Reason: result.ReasonCommit, Err: fmt.Errorf("%s, but %w", f.Outcome.Message, why)}
+	if f.Outcome.State == outcome.Complete {
+		e.Ended.Failure = &phase.Failure{Reason: outcome.ReasonCommit, Err: fmt.Errorf("%s, but %w", f.Outcome.Message, why)}
 	} else {
 		e.Ended.Report.Warnings = append(e.Ended.Report.Warnings, result.Sentence(why))
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
@@ -52,11 +53,11 @@ func exportedOf(t *testing.T, paths ...string) (*phase.Host, catalog.Run) {
 		entries = append(entries, outputs.Entry{Path: []byte(path), Size: int64(len(content)), SHA256: digest, Mode: 0o644})
 	}
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	run := catalog.Run{Key: catalog.Key{ID: "run", Attempt: 1}, State: catalog.Running, CreatedAt: now}
+	run := catalog.Run{Key: catalog.Key{ID: "run", Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Running}, CreatedAt: now}
 	if err := cat.Create(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	run.State, run.FinishedAt = catalog.Complete, now
+	run.State, run.FinishedAt = outcome.Complete, now
 	err = cat.Commit(t.Context(), run, func() (outputs.Entry, error) {
 		if len(entries) == 0 {
 			return outputs.Entry{}, io.EOF

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
@@ -17,8 +18,8 @@ import (
 )
 
 // Amend records a run's outcome after its commit.
-func Amend(ctx context.Context, ledger phase.Ledger, run *catalog.Run, v judge.Outcome, report result.Report) (err error) {
-	run.State, run.Reason, run.Message, run.ExitCode = v.State, string(v.Reason), v.Message, v.ExitCode
+func Amend(ctx context.Context, ledger phase.Ledger, run *catalog.Run, v outcome.Outcome, report result.Report) (err error) {
+	run.Outcome = v
 	if run.Report, err = json.Marshal(report); err != nil {
 		return err
 	}
@@ -73,11 +74,11 @@ func PostProcess(ctx context.Context, host *phase.Host, key catalog.Key, h reque
 // mayRepeat refuses a run without a result to pass, or whose hook need not be repeated.
 func mayRepeat(res result.Result, again bool) error {
 	name := res.Key().String()
-	failed := res.Reason == result.ReasonPostProcess
+	failed := res.Reason == outcome.ReasonPostProcess
 	switch {
 	case !res.State.Final():
 		return fmt.Errorf("run %q is %s; wait for its end", name, res.State)
-	case (res.State == catalog.Error || res.State == catalog.Lost) && !failed && !res.PostProcess.Pending():
+	case (res.State == outcome.Error || res.State == outcome.Lost) && !failed && !res.PostProcess.Pending():
 		return fmt.Errorf("run %q ended as %s (%s); its result is not whole, so run the analysis again with \"scidex-oci run --again %s\"",
 			name, res.State, res.Reason, res.ID)
 	case failed || res.PostProcess.Pending() || again:
@@ -90,19 +91,19 @@ func mayRepeat(res result.Result, again bool) error {
 
 // repeat calls the hook, with the catalog saying meanwhile it is due.
 func repeat(ctx context.Context, host *phase.Host, run catalog.Run, h request.Hook, res result.Result, stop <-chan request.StopSignal) (result.Result, error) {
-	v := judge.Outcome{State: run.State, Reason: result.Reason(run.Reason), ExitCode: run.ExitCode, Signal: run.Signal, Message: run.Message}
-	if v.Reason == result.ReasonPostProcess { // only a complete run becomes one
+	v := run.Outcome
+	if v.Reason == outcome.ReasonPostProcess { // only a complete run becomes one
 		v = judge.Completed
 	}
 	report := res.Report
 	report.PostProcess = &result.PostProcess{Command: h.Command}
-	if err := Amend(ctx, host.Catalog, &run, v.WhileHookRuns(run.Key), report); err != nil {
+	if err := Amend(ctx, host.Catalog, &run, judge.WhileHookRuns(v, run.Key), report); err != nil {
 		return res, err
 	}
-	res.State, res.Reason, res.Message, res.ExitCode = v.State, v.Reason, v.Message, v.ExitCode
+	res.Outcome = v
 	done, failure := CallHook(ctx, host, h, res, stop)
 	report.PostProcess = &done
-	if err := Amend(ctx, host.Catalog, &run, v.AfterHook(run.Key, failure), report); err != nil {
+	if err := Amend(ctx, host.Catalog, &run, judge.AfterHook(v, run.Key, failure), report); err != nil {
 		return res, errors.Join(failure, err)
 	}
 	res, err := watch.Show(ctx, host, run)

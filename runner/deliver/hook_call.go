@@ -18,6 +18,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
@@ -159,7 +160,7 @@ func (c *hookCall) judge(failure error) error {
 	code := status.ExitStatus()
 	if status.Signaled() {
 		name := unix.SignalName(status.Signal())
-		code, c.done.Signal = result.SignalBase+int(status.Signal()), &name
+		code, c.done.Signal = outcome.SignalBase+int(status.Signal()), &name
 	}
 	c.done.ExitCode = &code
 	switch {

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -31,12 +31,12 @@ func (e *execution) fail(ctx context.Context, err error) *phase.Failure {
 		return nil
 	}
 	var stdin *stdinError
-	reason := result.ReasonSandbox
+	reason := outcome.ReasonSandbox
 	switch {
 	case errors.Is(err, sandbox.ErrLost):
-		reason = result.ReasonSupervisorLost
+		reason = outcome.ReasonSupervisorLost
 	case errors.As(err, &stdin):
-		reason = result.ReasonRequest
+		reason = outcome.ReasonRequest
 	}
 	return &phase.Failure{Reason: reason, Err: room.Explain(err)}
 }

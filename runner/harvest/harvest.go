@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
@@ -61,7 +62,7 @@ func failure(err error) *phase.Failure {
 	if err == nil {
 		return nil
 	}
-	return &phase.Failure{Reason: result.ReasonHarvest, Err: err}
+	return &phase.Failure{Reason: outcome.ReasonHarvest, Err: err}
 }
 
 // Nothing is the harvest of a run that did not reach it.

@@ -3,7 +3,7 @@ package hints
 import (
 	"strings"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 var (
@@ -30,5 +30,5 @@ func noDisplay(f Facts) string {
 
 // onlyShown reports whether the analysis showed figures of matplotlib, and wrote no file.
 func (f Facts) onlyShown() bool {
-	return f.Outcome.State == catalog.Complete && f.Outputs == 0 && notShown().MatchString(f.Ended.StderrEnd)
+	return f.Outcome.State == outcome.Complete && f.Outputs == 0 && notShown().MatchString(f.Ended.StderrEnd)
 }

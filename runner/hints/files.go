@@ -12,9 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -48,7 +47,7 @@ func (f Facts) sought() string {
 // localFile explains why the analysis does not see a file next to the caller, or elsewhere on the host.
 func localFile(f Facts) string {
 	a, word := f.Ended.Analysis, f.sought()
-	if f.Outcome.Reason == result.ReasonNotFound && len(a.Command) > 0 {
+	if f.Outcome.Reason == outcome.ReasonNotFound && len(a.Command) > 0 {
 		word = a.Command[0]
 	}
 	if word == "" || !f.exited() || f.Caller.Dir == "" || !f.unseen(word) {
@@ -219,7 +218,7 @@ func (b shownDir) read(dir string, limit int) []fs.DirEntry {
 var temporary = pattern(`^(?:tmp[\w.-]{6,}|Rtmp\w+|pymp-.*|jl_\w+|matplotlib-.*|joblib.*|numba.*|hsperfdata.*|__pycache__|ipykernel.*|pip-.*|\w*\.lock)$`)
 
 func filesLost(f Facts) string {
-	if f.Outcome.State != catalog.Complete && f.Outcome.State != catalog.Failed {
+	if f.Outcome.State != outcome.Complete && f.Outcome.State != outcome.Failed {
 		return ""
 	}
 	left := slices.DeleteFunc(slices.Clone(f.Ended.Exit.Scratch), func(name string) bool { return anyPart(temporary(), name) })
@@ -244,14 +243,14 @@ func named(names []string) string {
 }
 
 func nothingExported(f Facts) string {
-	if f.Outcome.State != catalog.Complete || f.Ended.Analysis.Export == "" || f.Outputs > 0 {
+	if f.Outcome.State != outcome.Complete || f.Ended.Analysis.Export == "" || f.Outputs > 0 {
 		return ""
 	}
 	return "the analysis left nothing to export in /work, the current directory: only scidex-result.json is exported"
 }
 
 func outputMissing(f Facts) string {
-	if f.Outcome.Reason != result.ReasonOutputMissing {
+	if f.Outcome.Reason != outcome.ReasonOutputMissing {
 		return ""
 	}
 	if len(f.Listed) == 0 {

@@ -6,9 +6,8 @@ import (
 	"regexp"
 	"sync"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -17,7 +16,7 @@ import (
 // Facts are what hints are made of.
 type Facts struct {
 	Ended   phase.Ended
-	Outcome judge.Outcome
+	Outcome outcome.Outcome
 	Listed  []string // paths of outputs, where a declared one is missing
 	Outputs int64    // how many there are
 	Logs    result.Logs
@@ -44,7 +43,7 @@ func OfRefusal(err error) []result.Hint {
 }
 
 func doctor(f Facts) string {
-	if f.Outcome.State == catalog.Error && f.Outcome.Reason == result.ReasonSandbox && !f.Ended.Exit.Unhooked {
+	if f.Outcome.State == outcome.Error && f.Outcome.Reason == outcome.ReasonSandbox && !f.Ended.Exit.Unhooked {
 		return AskDoctor
 	}
 	return ""
@@ -53,8 +52,8 @@ func doctor(f Facts) string {
 // exited reports whether the analysis ended badly on its own: what it wrote to standard error may say why.
 func (f Facts) exited() bool {
 	switch f.Outcome.Reason {
-	case result.ReasonExit, result.ReasonNotFound, result.ReasonNotInvocable, result.ReasonSignal, result.ReasonPidsLimit:
-		return f.Outcome.State == catalog.Failed
+	case outcome.ReasonExit, outcome.ReasonNotFound, outcome.ReasonNotInvocable, outcome.ReasonSignal, outcome.ReasonPidsLimit:
+		return f.Outcome.State == outcome.Failed
 	default:
 		return false
 	}
@@ -70,7 +69,7 @@ func (f Facts) find(expression func() *regexp.Regexp) string {
 
 // seen is find for a run that may have completed or timed out: a program that goes on may have hidden what failed.
 func (f Facts) seen(expression func() *regexp.Regexp) string {
-	if len(f.Ended.StderrEnd) == 0 || !f.exited() && f.Outcome.Reason != result.ReasonTimeout && f.Outcome.State != catalog.Complete {
+	if len(f.Ended.StderrEnd) == 0 || !f.exited() && f.Outcome.Reason != outcome.ReasonTimeout && f.Outcome.State != outcome.Complete {
 		return ""
 	}
 	for _, group := range last(expression().FindAllStringSubmatch(f.Ended.StderrEnd, -1)) {

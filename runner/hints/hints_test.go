@@ -10,16 +10,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // facts are of a failed run with the end of its standard error; changes are made to them.
-func facts(reason result.Reason, stderr string, changes ...func(*Facts)) Facts {
+func facts(reason outcome.Reason, stderr string, changes ...func(*Facts)) Facts {
 	var f Facts
-	f.Outcome.State, f.Outcome.Reason, f.Outcome.ExitCode = catalog.Failed, reason, 1
+	f.Outcome.State, f.Outcome.Reason, f.Outcome.ExitCode = outcome.Failed, reason, 1
 	f.Ended.StderrEnd, f.Ended.Command, f.Ended.Root = stderr, []string{"python3"}, "/"
 	f.Ended.Analysis = spec.Analysis{Memory: spec.Size(1 << 30), LogSize: spec.Size(1 << 20)}
 	f.Ended.PidsLimit = 100
@@ -54,7 +54,7 @@ func relative(t *testing.T, from, to string) string {
 }
 
 func TestOf(t *testing.T) {
-	const exit = result.ReasonExit
+	const exit = outcome.ReasonExit
 	data := tree(t, "a.csv", "deep/b.csv")
 	dir := tree(t, "a.py", "data/c.csv", "local.csv", "tool", "deep/d.csv")
 	linked := tree(t, "deep/f")
@@ -84,7 +84,7 @@ func TestOf(t *testing.T) {
 		return func(f *Facts) { f.Ended.Analysis.Command, f.Ended.Command, f.Caller.Dir = words, words, dir }
 	}
 	scratch := func(names ...string) func(*Facts) { return func(f *Facts) { f.Ended.Exit.Scratch = names } }
-	state := func(s catalog.State) func(*Facts) { return func(f *Facts) { f.Outcome.State = s } }
+	state := func(s outcome.State) func(*Facts) { return func(f *Facts) { f.Outcome.State = s } }
 	environment := func(f *Facts) { f.Caller.Environment = "/home/ada/my env" }
 	script := func(text string) func(*Facts) {
 		return func(f *Facts) {
@@ -110,11 +110,11 @@ func TestOf(t *testing.T) {
 		parts []string // of the sentence
 	}{
 		"plain failure":         {facts(exit, "ValueError: x\n"), "", nil},
-		"success":               {facts(exit, "ModuleNotFoundError: No module named 'x'\n", state(catalog.Complete)), "", nil},
-		"host":                  {facts(result.ReasonSandbox, "", state(catalog.Error)), Doctor, []string{"scidex-oci doctor"}},
-		"not hooked":            {facts(result.ReasonSandbox, "", state(catalog.Error), func(f *Facts) { f.Ended.Exit.Unhooked = true }), "", nil},
-		"other error of ours":   {facts(result.ReasonHarvest, "", state(catalog.Error)), "", nil},
-		"out of memory":         {facts(result.ReasonOutOfMemory, ""), MemoryLimit, []string{"1GiB", "--memory"}},
+		"success":               {facts(exit, "ModuleNotFoundError: No module named 'x'\n", state(outcome.Complete)), "", nil},
+		"host":                  {facts(outcome.ReasonSandbox, "", state(outcome.Error)), Doctor, []string{"scidex-oci doctor"}},
+		"not hooked":            {facts(outcome.ReasonSandbox, "", state(outcome.Error), func(f *Facts) { f.Ended.Exit.Unhooked = true }), "", nil},
+		"other error of ours":   {facts(outcome.ReasonHarvest, "", state(outcome.Error)), "", nil},
+		"out of memory":         {facts(outcome.ReasonOutOfMemory, ""), MemoryLimit, []string{"1GiB", "--memory"}},
 		"MemoryError":           {facts(exit, "Traceback (most recent call last):\nMemoryError\n"), MemoryLimit, []string{"--memory"}},
 		"numpy":                 {facts(exit, "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 7 GiB\n"), MemoryLimit, []string{"--memory"}},
 		"more than the host":    {facts(exit, "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 119. GiB for an array\n", func(f *Facts) { f.Host.Memory = 47 << 29 }), MemoryLimit, []string{"asked for 119GiB", "this host has 23.5GiB", "compute in parts"}},
@@ -123,14 +123,14 @@ func TestOf(t *testing.T) {
 		"memory, best effort":   {facts(exit, "MemoryError\n", bestEffort), MemoryLimit, []string{"under best effort each process", "--memory"}},
 		"threads":               {facts(exit, "RuntimeError: can't start new thread\n"), PidsLimit, []string{"100", "--pids"}},
 		"threads, best effort":  {facts(exit, "RuntimeError: can't start new thread\n", bestEffort), PidsLimit, []string{"one user id", "--pids"}},
-		"pids":                  {facts(result.ReasonPidsLimit, ""), PidsLimit, []string{"--pids"}},
-		"time, no threads":      {facts(result.ReasonTimeout, "BlockingIOError: [Errno 11] Resource temporarily unavailable\n"), PidsLimit, []string{"100 processes", "waited", "--pids"}},
-		"time, denied":          {facts(result.ReasonTimeout, "", func(f *Facts) { f.Ended.Report.Evidence.PidsDenied = 3 }), PidsLimit, []string{"--pids"}},
-		"threads, complete":     {facts(exit, "OpenBLAS: pthread_create failed: Resource temporarily unavailable\n", state(catalog.Complete)), PidsLimit, []string{"100", "--pids"}},
-		"pip, complete":         {facts(exit, "error: externally-managed-environment\n", state(catalog.Complete)), NoPrivileges, []string{"install packages"}},
-		"time":                  {facts(result.ReasonTimeout, ""), TimeLimit, []string{"--timeout"}},
-		"work full":             {facts(result.ReasonWorkFull, ""), WorkLimit, []string{"--work-size", "--work-files"}},
-		"host full":             {facts(result.ReasonHostFull, ""), HostFull, []string{"scidex-oci gc"}},
+		"pids":                  {facts(outcome.ReasonPidsLimit, ""), PidsLimit, []string{"--pids"}},
+		"time, no threads":      {facts(outcome.ReasonTimeout, "BlockingIOError: [Errno 11] Resource temporarily unavailable\n"), PidsLimit, []string{"100 processes", "waited", "--pids"}},
+		"time, denied":          {facts(outcome.ReasonTimeout, "", func(f *Facts) { f.Ended.Report.Evidence.PidsDenied = 3 }), PidsLimit, []string{"--pids"}},
+		"threads, complete":     {facts(exit, "OpenBLAS: pthread_create failed: Resource temporarily unavailable\n", state(outcome.Complete)), PidsLimit, []string{"100", "--pids"}},
+		"pip, complete":         {facts(exit, "error: externally-managed-environment\n", state(outcome.Complete)), NoPrivileges, []string{"install packages"}},
+		"time":                  {facts(outcome.ReasonTimeout, ""), TimeLimit, []string{"--timeout"}},
+		"work full":             {facts(outcome.ReasonWorkFull, ""), WorkLimit, []string{"--work-size", "--work-files"}},
+		"host full":             {facts(outcome.ReasonHostFull, ""), HostFull, []string{"scidex-oci gc"}},
 		"name resolution":       {facts(exit, "socket.gaierror: [Errno -3] Temporary failure in name resolution\n"), NoNetwork, []string{"no network", "--data", "--input"}},
 		"refused":               {facts(exit, "ConnectionRefusedError: [Errno 111] Connection refused\n"), NoNetwork, []string{"no network"}},
 		"curl":                  {facts(exit, "curl: (6) Could not resolve host: example.org\n"), NoNetwork, []string{"download first"}},
@@ -144,36 +144,36 @@ func TestOf(t *testing.T) {
 		"module, runtime":       {facts(exit, "ModuleNotFoundError: No module named 'x'\n", runtime), ModuleMissing, []string{"install it in the environment /opt/env"}},
 		"module, project":       {facts(exit, "ModuleNotFoundError: No module named 'x'\n", func(f *Facts) { f.Ended.Analysis.Project = "/p" }), ModuleMissing, []string{"not next to the script"}},
 		"module beside":         {facts(exit, "ModuleNotFoundError: No module named 'helper'\n", func(f *Facts) { f.Ended.Analysis.Script = tree(t, "helper.py") + "/fit.py" }), ModuleMissing, []string{"helper.py is beside the script", "--project /"}},
-		"one word":              {facts(result.ReasonNotFound, "", command("python3 fit.py")), ProgramMissing, []string{"no shell", "-- sh -c 'python3 fit.py'"}},
-		"a pipe":                {facts(result.ReasonNotFound, "", command("ls | wc")), ProgramMissing, []string{"-- sh -c 'ls | wc'"}},
+		"one word":              {facts(outcome.ReasonNotFound, "", command("python3 fit.py")), ProgramMissing, []string{"no shell", "-- sh -c 'python3 fit.py'"}},
+		"a pipe":                {facts(outcome.ReasonNotFound, "", command("ls | wc")), ProgramMissing, []string{"-- sh -c 'ls | wc'"}},
 		"spaces of a shebang":   {facts(exit, "/usr/bin/env: ‘perl -w’: No such file or directory\n"), ProgramMissing, []string{"no program perl -w in the container"}},
-		"lines of Windows":      {facts(result.ReasonNotFound, "", command("/inputs/mine/crlf.sh"), tools), ProgramMissing, []string{`ends as Windows ends lines`, `sed -i 's/\r$//'`}},
+		"lines of Windows":      {facts(outcome.ReasonNotFound, "", command("/inputs/mine/crlf.sh"), tools), ProgramMissing, []string{`ends as Windows ends lines`, `sed -i 's/\r$//'`}},
 		"Windows, dash":         {facts(exit, "sh: 1: /inputs/mine/crlf.sh: not found\n", tools), ProgramMissing, []string{"ends as Windows ends lines"}},
 		"Windows, bash":         {facts(exit, "bash: line 1: /inputs/mine/crlf.sh: cannot execute: required file not found\n", tools), ProgramMissing, []string{"ends as Windows ends lines"}},
 		"Windows, env":          {facts(exit, "/usr/bin/env: ‘python3\\r’: No such file or directory\n"), ProgramMissing, []string{"ends as Windows ends lines"}},
-		"no loader":             {facts(result.ReasonNotFound, "", command("/inputs/mine/elf"), tools), ProgramMissing, []string{"/inputs/mine/elf is in the container, but its loader is not", "--rootfs"}},
-		"no interpreter":        {facts(result.ReasonNotFound, "", command("/inputs/mine/z.sh"), tools), ProgramMissing, []string{"no program /opt/none/sh, which the first line of the script names, in the container, but there is /usr/bin/sh"}},
+		"no loader":             {facts(outcome.ReasonNotFound, "", command("/inputs/mine/elf"), tools), ProgramMissing, []string{"/inputs/mine/elf is in the container, but its loader is not", "--rootfs"}},
+		"no interpreter":        {facts(outcome.ReasonNotFound, "", command("/inputs/mine/z.sh"), tools), ProgramMissing, []string{"no program /opt/none/sh, which the first line of the script names, in the container, but there is /usr/bin/sh"}},
 		"input":                 {facts(exit, "EOFError: EOF when reading a line\n"), NoInput, []string{"standard input", "terminal"}},
 		"no space":              {facts(exit, "OSError: [Errno 28] No space left on device\n"), NoSpace, []string{"512MiB", "/work"}},
 		"other case":            {facts(exit, "cat: /data/A.CSV: No such file or directory\n", withData), PathInside, []string{"no /data/A.CSV inside, but there is /data/a.csv"}},
-		"bytes full":            {facts(result.ReasonWorkFull, "", func(f *Facts) { f.Ended.Report.Evidence.WorkBytes = 1 }), WorkLimit, []string{"--work-size"}},
+		"bytes full":            {facts(outcome.ReasonWorkFull, "", func(f *Facts) { f.Ended.Report.Evidence.WorkBytes = 1 }), WorkLimit, []string{"--work-size"}},
 		"R package":             {facts(exit, "Error in library(zoo) : there is no package called ‘zoo’\n"), ModuleMissing, []string{`R has no package "zoo"`}},
 		"notebook":              {facts(exit, "a.ipynb: Python here cannot run notebooks (No module named 'nbclient'): x\n"), NotebookPackages, []string{"ENV/bin/pip install nbclient", "--runtime ENV"}},
 		"notebook, environment": {facts(exit, "a.ipynb: Python here cannot run notebooks (No module named 'nbclient'): x\n", environment), NotebookPackages, []string{"'/home/ada/my env'/bin/pip install", "--runtime '/home/ada/my env'"}},
-		"python":                {facts(result.ReasonNotFound, "", command("definitely-not-there")), ProgramMissing, []string{"no program definitely-not-there", "--runtime"}},
-		"other name":            {facts(result.ReasonNotFound, "", command("awk-none"), func(f *Facts) { f.Ended.Command[0] = "python"; f.Ended.Root = tree(t, "usr/bin/python3") }), ProgramMissing, []string{"no program python", "there is /usr/bin/python3"}},
+		"python":                {facts(outcome.ReasonNotFound, "", command("definitely-not-there")), ProgramMissing, []string{"no program definitely-not-there", "--runtime"}},
+		"other name":            {facts(outcome.ReasonNotFound, "", command("awk-none"), func(f *Facts) { f.Ended.Command[0] = "python"; f.Ended.Root = tree(t, "usr/bin/python3") }), ProgramMissing, []string{"no program python", "there is /usr/bin/python3"}},
 		"env":                   {facts(exit, "/usr/bin/env: ‘nosuch’: No such file or directory\n"), ProgramMissing, []string{"no program nosuch"}},
 		"shell":                 {facts(exit, "/work/a.sh: 3: nosuch: not found\n"), ProgramMissing, []string{"no program nosuch"}},
 		"[[ of bash":            {facts(exit, "/analysis/a.sh: 3: [[: not found\n", sh, script("if [[ 1 ]]; then :; fi\n")), BashNeeded, []string{"sh runs the script", "#!/bin/bash in its first line"}},
-		"source, complete":      {facts(exit, "/analysis/a.sh: 1: source: not found\n", sh, script("#!/bin/sh\nsource x\n"), state(catalog.Complete)), BashNeeded, []string{"#!/bin/bash"}},
+		"source, complete":      {facts(exit, "/analysis/a.sh: 1: source: not found\n", sh, script("#!/bin/sh\nsource x\n"), state(outcome.Complete)), BashNeeded, []string{"#!/bin/bash"}},
 		"function of bash":      {facts(exit, "sh: 1: Syntax error: Bad function name\n", command("sh", "-c", "my-f() { :; }")), BashNeeded, []string{"write bash in place of sh"}},
 		"system of Python":      {facts(exit, "sh: 1: source: not found\n"), BashNeeded, []string{"run it with bash"}},
 		"subprocess":            {facts(exit, trace+"  File \"/usr/lib/python3.11/subprocess.py\", line 1950, in _execute_child\n    raise child_exception_type(errno_num, err_msg, err_filename)\nFileNotFoundError: [Errno 2] No such file or directory: 'ffmpeg-none'\n", withData), ProgramMissing, []string{"neither a program nor a directory ffmpeg-none", "--runtime"}},
 		"nvidia-smi":            {facts(exit, "sh: 1: nvidia-smi: not found\n"), NoGPU, []string{"no GPU"}},
-		"nvidia-smi alone":      {facts(result.ReasonNotFound, "", command("nvidia-smi")), NoGPU, []string{"no GPU"}},
+		"nvidia-smi alone":      {facts(outcome.ReasonNotFound, "", command("nvidia-smi")), NoGPU, []string{"no GPU"}},
 		"nvidia-smi of Python":  {facts(exit, trace+", in _execute_child\nFileNotFoundError: [Errno 2] No such file or directory: 'nvidia-smi'\n"), NoGPU, []string{"no GPU"}},
 		"own script":            {facts(exit, "python3: can't open file '/work/a.py': [Errno 2] No such file or directory\n", command("python3", "a.py")), LocalFile, []string{"--script a.py", "/analysis/a.py"}},
-		"own program":           {facts(result.ReasonNotFound, "", command("./tool")), LocalFile, []string{"--script ./tool", "/analysis/tool"}},
+		"own program":           {facts(outcome.ReasonNotFound, "", command("./tool")), LocalFile, []string{"--script ./tool", "/analysis/tool"}},
 		"own script's path":     {facts(exit, "python3: can't open file '"+dir+"/a.py': [Errno 2] No such file or directory\n", command("python3", dir+"/a.py")), LocalFile, []string{"is on the host", "--script " + dir + "/a.py", "--project " + dir + " as /analysis/a.py"}},
 		"named, not missing":    {facts(exit, "cat: write error\n", command("cat", "local.csv")), "", nil},
 		"own file in the data":  {facts(exit, missing("deep/d.csv"), command("python3"), func(f *Facts) { f.Ended.Analysis.Data, f.Ended.HasData = dir+"/deep", true }), PathInside, []string{"deep/d.csv is /data/d.csv inside"}},
@@ -224,8 +224,8 @@ func TestOf(t *testing.T) {
 		"TkAgg":                 {facts(exit, trace+"  File \"/usr/lib/python3/dist-packages/matplotlib/pyplot.py\", line 273\nImportError: Cannot load backend 'TkAgg' which requires the 'tk' interactive framework, as 'headless' is currently running\n"), NoDisplay, []string{"no display", `"Agg"`, `savefig("name.png")`}},
 		"tkinter":               {facts(exit, "_tkinter.TclError: no display name and no $DISPLAY environment variable\n"), NoDisplay, []string{"no display: write figures to files"}},
 		"X11 of R":              {facts(exit, "In X11() : unable to open connection to X11 display ''\nExecution halted\n"), NoDisplay, []string{"no display"}},
-		"shown, warning":        {facts(exit, "a.py:3: UserWarning: FigureCanvasAgg is non-interactive, and thus cannot be shown\n", state(catalog.Complete)), NoDisplay, []string{"savefig"}},
-		"shown, with outputs":   {facts(exit, "", state(catalog.Complete), script("plt.show()\n"), func(f *Facts) { f.Outputs = 1 }), "", nil},
+		"shown, warning":        {facts(exit, "a.py:3: UserWarning: FigureCanvasAgg is non-interactive, and thus cannot be shown\n", state(outcome.Complete)), NoDisplay, []string{"savefig"}},
+		"shown, with outputs":   {facts(exit, "", state(outcome.Complete), script("plt.show()\n"), func(f *Facts) { f.Outputs = 1 }), "", nil},
 		"pip":                   {facts(exit, "error: externally-managed-environment\nhint: See PEP 668 for the detailed specification.\n"), NoPrivileges, []string{"cannot install packages", "--runtime DIR", "--rootfs"}},
 		"pip, no network":       {facts(exit, "WARNING: Retrying: Temporary failure in name resolution\nERROR: No matching distribution found for numpy\n"), NoPrivileges, []string{"--runtime DIR"}},
 		"apt":                   {facts(exit, "E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), are you root?\n"), NoPrivileges, []string{"install packages"}},
@@ -251,7 +251,7 @@ func TestOf(t *testing.T) {
 		"permission, directory": {facts(exit, "ls: cannot open directory '/data/dir': Permission denied\n", rights), Unreadable, []string{"/data/dir cannot be read"}},
 		"permission as root":    {facts(exit, denied("data/mine"), rights, func(f *Facts) { f.Caller.Root = true }), Unreadable, []string{"chmod -R o+rX " + closed}},
 		"permission as self":    {facts(exit, denied("/data/none"), rights, func(f *Facts) { f.Ended.Report.Sandbox.IDs = "self" }), Unreadable, []string{"/data/none cannot be read by "}},
-		"not executable":        {facts(result.ReasonNotInvocable, "", rights, command("/data/open")), Unreadable, []string{"/data/open can only be read: to execute it, type chmod a+x " + closed + "/open"}},
+		"not executable":        {facts(outcome.ReasonNotInvocable, "", rights, command("/data/open")), Unreadable, []string{"/data/open can only be read: to execute it, type chmod a+x " + closed + "/open"}},
 		"not executable, sh":    {facts(exit, "sh: 1: /data/open: Permission denied\n", rights), Unreadable, []string{"chmod a+x " + closed + "/open"}},
 		"written by netCDF":     {facts(exit, denied("/data/new.nc"), rights), ReadOnly, []string{"/data/new.nc cannot be written: write to the current directory, /work"}},
 		"written by HDF5":       {facts(exit, "FileNotFoundError: [Errno 30] Unable to synchronously create file (unable to open file: name = '/data/x.h5', errno = 30, error message = 'Read-only file system', flags = 15)\n"), ReadOnly, []string{"/data/x.h5 cannot be written"}},
@@ -261,16 +261,16 @@ func TestOf(t *testing.T) {
 		"permission elsewhere":  {facts(exit, "PermissionError: [Errno 13] Permission denied: '/proc/kcore'\n"), "", nil},
 		"read-only":             {facts(exit, "OSError: [Errno 30] Read-only file system: '/data/out.csv'\n"), ReadOnly, []string{"/data/out.csv cannot be written", "/work"}},
 		"read-only, workdir":    {facts(exit, "OSError: [Errno 30] Read-only file system: '/data/out.csv'\n", workdir), ReadOnly, []string{"current directory, /job,"}},
-		"nothing written":       {facts(result.ReasonOutputMissing, ""), OutputMissing, []string{"wrote nothing"}},
-		"other outputs":         {facts(result.ReasonOutputMissing, "", func(f *Facts) { f.Listed = []string{"a", "b", "c", "d"} }), OutputMissing, []string{"wrote a, b, c and 1 more"}},
-		"nothing exported":      {facts(exit, "", state(catalog.Complete), export), NothingExported, []string{"left nothing to export in /work", "only scidex-result.json"}},
-		"exported":              {facts(exit, "", state(catalog.Complete), export, func(f *Facts) { f.Outputs = 1 }), "", nil},
+		"nothing written":       {facts(outcome.ReasonOutputMissing, ""), OutputMissing, []string{"wrote nothing"}},
+		"other outputs":         {facts(outcome.ReasonOutputMissing, "", func(f *Facts) { f.Listed = []string{"a", "b", "c", "d"} }), OutputMissing, []string{"wrote a, b, c and 1 more"}},
+		"nothing exported":      {facts(exit, "", state(outcome.Complete), export), NothingExported, []string{"left nothing to export in /work", "only scidex-result.json"}},
+		"exported":              {facts(exit, "", state(outcome.Complete), export, func(f *Facts) { f.Outputs = 1 }), "", nil},
 		"failed, not exported":  {facts(exit, "ValueError: x\n", export), "", nil},
-		"files lost":            {facts(exit, "", state(catalog.Complete), scratch("/tmp/plot.png", "/home/analysis/out/a.csv")), FilesLost, []string{"/home/analysis/out/a.csv, /tmp/plot.png", "only what is written to /work"}},
-		"temporary files":       {facts(exit, "", state(catalog.Complete), scratch("/tmp/tmpabc12345/x", "/tmp/Rtmp7s/x", "/tmp/tmp.Xy12Qw90ab")), "", nil},
-		"log":                   {facts(exit, "", state(catalog.Complete), func(f *Facts) { f.Logs.Stdout = result.Log{Bytes: 5 << 20, Truncated: true} }), LogTruncated, []string{"the first 1MiB of 5MiB", "--log-size"}},
-		"memory of the host":    {facts(exit, "", state(catalog.Complete), func(f *Facts) { f.Host.Memory = 1 << 29 }), AboveHost, []string{"--memory 1GiB", "512MiB"}},
-		"CPUs of the host":      {facts(exit, "", state(catalog.Complete), func(f *Facts) { f.Host.CPUs, f.Ended.Analysis.CPUs = 2, 16 }), AboveHost, []string{"--cpus 16", "2"}},
+		"files lost":            {facts(exit, "", state(outcome.Complete), scratch("/tmp/plot.png", "/home/analysis/out/a.csv")), FilesLost, []string{"/home/analysis/out/a.csv, /tmp/plot.png", "only what is written to /work"}},
+		"temporary files":       {facts(exit, "", state(outcome.Complete), scratch("/tmp/tmpabc12345/x", "/tmp/Rtmp7s/x", "/tmp/tmp.Xy12Qw90ab")), "", nil},
+		"log":                   {facts(exit, "", state(outcome.Complete), func(f *Facts) { f.Logs.Stdout = result.Log{Bytes: 5 << 20, Truncated: true} }), LogTruncated, []string{"the first 1MiB of 5MiB", "--log-size"}},
+		"memory of the host":    {facts(exit, "", state(outcome.Complete), func(f *Facts) { f.Host.Memory = 1 << 29 }), AboveHost, []string{"--memory 1GiB", "512MiB"}},
+		"CPUs of the host":      {facts(exit, "", state(outcome.Complete), func(f *Facts) { f.Host.CPUs, f.Ended.Analysis.CPUs = 2, 16 }), AboveHost, []string{"--cpus 16", "2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			covered[c.code] = true

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -23,7 +24,7 @@ func memoryLimit(f Facts) string {
 	switch {
 	case f.Host.Memory > 0 && asked > f.Host.Memory:
 		return fmt.Sprintf("the analysis asked for %s at once, and this host has %s: compute in parts", format.Size(asked), format.Size(f.Host.Memory))
-	case f.Outcome.Reason == result.ReasonOutOfMemory:
+	case f.Outcome.Reason == outcome.ReasonOutOfMemory:
 		return fmt.Sprintf("the run may use %s of memory: give it more with --memory SIZE", memory)
 	case f.find(memoryError) == "":
 		return ""
@@ -49,7 +50,7 @@ func pidsLimit(f Facts) string {
 	switch {
 	case f.outOfTimeByPids():
 		return fmt.Sprintf("the run may have %d processes and threads, and could not start more: it may have waited for them until its time was over; allow more with --pids N", f.Ended.PidsLimit)
-	case f.Outcome.Reason == result.ReasonPidsLimit:
+	case f.Outcome.Reason == outcome.ReasonPidsLimit:
 	case f.seen(threadError) == "":
 		return ""
 	case f.bestEffort():
@@ -60,18 +61,18 @@ func pidsLimit(f Facts) string {
 
 // outOfTimeByPids reports whether a run that timed out had lacked processes: pools wait for workers that never start.
 func (f Facts) outOfTimeByPids() bool {
-	return f.Outcome.Reason == result.ReasonTimeout && (f.Ended.Report.Evidence.PidsDenied > 0 || f.seen(threadError) != "")
+	return f.Outcome.Reason == outcome.ReasonTimeout && (f.Ended.Report.Evidence.PidsDenied > 0 || f.seen(threadError) != "")
 }
 
 func timeLimit(f Facts) string {
-	if f.Outcome.Reason != result.ReasonTimeout || f.outOfTimeByPids() {
+	if f.Outcome.Reason != outcome.ReasonTimeout || f.outOfTimeByPids() {
 		return ""
 	}
 	return fmt.Sprintf("the run may take %v: give it more time with --timeout DURATION", time.Duration(f.Ended.Analysis.Timeout))
 }
 
 func workLimit(f Facts) string {
-	if f.Outcome.Reason != result.ReasonWorkFull {
+	if f.Outcome.Reason != outcome.ReasonWorkFull {
 		return ""
 	}
 	a, full := f.Ended.Analysis, f.Ended.Report.Evidence
@@ -85,7 +86,7 @@ func workLimit(f Facts) string {
 }
 
 func hostFull(f Facts) string {
-	if f.Outcome.Reason != result.ReasonHostFull {
+	if f.Outcome.Reason != outcome.ReasonHostFull {
 		return ""
 	}
 	return `the host has too little free space: make room, for instance with "scidex-oci gc"`

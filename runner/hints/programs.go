@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 var (
@@ -30,7 +30,7 @@ var otherNames = map[string][]string{
 // programMissing says what there is in place of a program or an interpreter that is not there.
 func programMissing(f Facts) string {
 	name := cmp.Or(f.find(notExecuted), f.find(noProgram))
-	if f.Outcome.Reason == result.ReasonNotFound {
+	if f.Outcome.Reason == outcome.ReasonNotFound {
 		name = f.Ended.Command[0]
 	}
 	if name == "" || localFile(f) != "" || bashNeeded(f) != "" || noGPU(f) != "" || notebookPackages(f) != "" || noPrivileges(f) != "" {
@@ -46,7 +46,7 @@ func programMissing(f Facts) string {
 	case there:
 		name = interpreter
 		what = "no program " + format.Line(name, 100) + ", which the first line of the script names,"
-	case f.Outcome.Reason == result.ReasonNotFound && len(words) > 1 && (strings.ContainsAny(name, "|&;<>") || f.program(path.Base(words[0])) != ""):
+	case f.Outcome.Reason == outcome.ReasonNotFound && len(words) > 1 && (strings.ContainsAny(name, "|&;<>") || f.program(path.Base(words[0])) != ""):
 		return "no shell reads the command, so this is the name of one program: run it with -- sh -c " + format.ShellQuote(name)
 	case f.find(notExecuted) != "": // subprocess says the same of cwd
 		what = "neither a program nor a directory " + format.Line(name, 100)

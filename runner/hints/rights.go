@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -23,7 +23,7 @@ const nobody = -1
 // denied is a path of inputs that the kernel refused to the analysis, and where it is on the host.
 func (f Facts) denied() (name string, b shownDir, rest string) {
 	name = f.find(noAccess)
-	if f.Outcome.Reason == result.ReasonNotInvocable && len(f.Ended.Command) > 0 {
+	if f.Outcome.Reason == outcome.ReasonNotInvocable && len(f.Ended.Command) > 0 {
 		name = f.Ended.Command[0]
 	}
 	b, rest, found := f.outside(name)

@@ -4,8 +4,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -23,16 +22,16 @@ func EndingOf(e phase.Ended, missing []string) Ending {
 
 // KeepWork reports whether the working directory stays: because that was requested, or because it could not be harvested.
 // noted says that the end of the analysis was recorded, gone that /work was lost with its supervisor.
-func KeepWork(e phase.Ended, o Outcome, failed *phase.Failure, noted, gone bool) bool {
+func KeepWork(e phase.Ended, o outcome.Outcome, failed *phase.Failure, noted, gone bool) bool {
 	switch {
 	case e.InMemory() && gone:
 		return false
-	case failed.Is(result.ReasonHarvest), failed.Is(result.ReasonSupervisorLost) && noted, failed.Is(result.ReasonSandbox) && e.Exit.Executed:
+	case failed.Is(outcome.ReasonHarvest), failed.Is(outcome.ReasonSupervisorLost) && noted, failed.Is(outcome.ReasonSandbox) && e.Exit.Executed:
 		return true
 	case e.Analysis.Keep == spec.KeepAlways:
 		return true
 	default:
-		return e.Analysis.Keep == spec.KeepFailed && o.State != catalog.Complete
+		return e.Analysis.Keep == spec.KeepFailed && o.State != outcome.Complete
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -38,43 +38,30 @@ type Ending struct {
 	Stderr    string   // the end of standard error
 }
 
-// Outcome is the part of a result that says how the run ended.
-type Outcome struct {
-	State    catalog.State
-	Reason   result.Reason
-	ExitCode int
-	Signal   string // of the analysis' death, else empty
-	Message  string
-}
-
 // Run decides how a run ended, with warnings about what is not its reason. A failed analysis wins over a failed harvest; a
 // failure of ours after a good end is an error. missing are the declared outputs that matched nothing; failure is nil where
 // there was none.
-func Run(ended phase.Ended, missing []string, failure *phase.Failure) (Outcome, []string) {
+func Run(ended phase.Ended, missing []string, failure *phase.Failure) (outcome.Outcome, []string) {
 	e := EndingOf(ended, missing)
 	if failure == nil {
 		o := Decide(e)
 		return o, e.memoryWarnings(o)
 	}
-	ours := ofFailure(failure)
-	if failure.Reason != result.ReasonHarvest {
+	ours := outcome.Fault(failure.Reason, result.Sentence(failure.Err))
+	if failure.Reason != outcome.ReasonHarvest {
 		return ours, nil
 	}
 	o := Decide(e)
-	if o.ExitCode == 0 || o.Reason == result.ReasonOutputMissing {
+	if o.ExitCode == 0 || o.Reason == outcome.ReasonOutputMissing {
 		return ours, nil
 	}
 	incomplete := "the harvest is not complete: " + result.Sentence(failure.Err)
 	return o, append([]string{incomplete}, e.memoryWarnings(o)...)
 }
 
-// ofFailure is the outcome of a run at which scidex-oci failed.
-func ofFailure(f *phase.Failure) Outcome {
-	o := Outcome{State: catalog.Error, Reason: f.Reason, ExitCode: result.ExitError, Message: result.Sentence(f.Err)}
-	if f.Reason == result.ReasonSupervisorLost {
-		o.State = catalog.Lost
-	}
-	return o
+// failed is the outcome of an analysis that did not end well.
+func failed(reason outcome.Reason, code int, signal outcome.Signal, message string) outcome.Outcome {
+	return outcome.Outcome{State: outcome.Failed, Reason: reason, ExitCode: code, Signal: signal, Message: message}
 }
 
 // stoppedBy says who stopped it, and whether that was before the analysis started.
@@ -87,47 +74,40 @@ func (e Ending) stoppedBy() string {
 
 // Decide returns the first reason that fits, in the order of docs/ARCHITECTURE.md. It never guesses: out of memory needs the
 // kernel's counter.
-func Decide(e Ending) Outcome {
+func Decide(e Ending) outcome.Outcome {
 	if !e.endedByStop() {
 		e.Stopped = nil
 	}
 	space, short := e.outOfSpace()
 	switch {
 	case e.Stopped != nil:
-		return Outcome{catalog.Canceled, result.ReasonStopped, e.Stopped.ExitCode, e.signal(), e.stoppedBy()}
+		return outcome.Outcome{
+			State: outcome.Canceled, Reason: outcome.ReasonStopped, ExitCode: e.Stopped.ExitCode, Signal: e.signal(), Message: e.stoppedBy(),
+		}
 	case e.Exit.TimedOut:
-		return Outcome{catalog.Failed, result.ReasonTimeout, result.ExitTimeout, e.signal(), fmt.Sprintf("timed out after %v", e.Timeout)}
+		return failed(outcome.ReasonTimeout, outcome.ExitTimeout, e.signal(), fmt.Sprintf("timed out after %v", e.Timeout))
 	case !e.Exit.Executed && !e.overAhead(short):
 		return e.refused()
 	case short:
 		return space
 	case e.Evidence.OOMKills > 0 && !e.succeeded():
-		return Outcome{
-			catalog.Failed, result.ReasonOutOfMemory, result.ExitOutOfMemory, e.signal(),
-			e.outOfMemory(),
-		}
+		return failed(outcome.ReasonOutOfMemory, outcome.ExitOutOfMemory, e.signal(), e.outOfMemory())
 	case e.signal() != "":
 		return e.killed()
 	case e.Evidence.PidsDenied > 0 && !e.succeeded():
-		return Outcome{
-			catalog.Failed, result.ReasonPidsLimit, e.Exit.Status.ExitStatus(), "",
-			e.outOfPids(),
-		}
+		return failed(outcome.ReasonPidsLimit, e.Exit.Status.ExitStatus(), "", e.outOfPids())
 	case !e.succeeded():
 		code := e.Exit.Status.ExitStatus()
-		return Outcome{catalog.Failed, result.ReasonExit, code, "", e.withCause(fmt.Sprintf("the analysis exited with %d", code))}
+		return failed(outcome.ReasonExit, code, "", e.withCause(fmt.Sprintf("the analysis exited with %d", code)))
 	case len(e.Missing) > 0:
-		return Outcome{
-			catalog.Failed, result.ReasonOutputMissing, 1, "",
-			"nothing in /work matches the declared output " + quoted(e.Missing),
-		}
+		return failed(outcome.ReasonOutputMissing, 1, "", "nothing in /work matches the declared output "+quoted(e.Missing))
 	default:
 		return Completed
 	}
 }
 
 // Completed is the one good end.
-var Completed = Outcome{catalog.Complete, result.ReasonExit, 0, "", "the analysis exited with 0"}
+var Completed = outcome.Outcome{State: outcome.Complete, Reason: outcome.ReasonExit, Message: "the analysis exited with 0"}
 
 // outOfMemory names whose limit it was.
 func (e Ending) outOfMemory() string {
@@ -186,63 +166,45 @@ func (e Ending) succeeded() bool {
 
 // Signal names what killed the analysis: its own wait status, or SIGKILL where the whole container was
 // killed before the init could report one.
-func (e Ending) signal() string {
+func (e Ending) signal() outcome.Signal {
 	switch {
 	case !e.Exit.Executed:
 		return ""
 	case !e.Exit.Ended:
 		return "SIGKILL"
 	case e.Exit.Status.Signaled():
-		return unix.SignalName(e.Exit.Status.Signal())
+		return outcome.Signal(unix.SignalName(e.Exit.Status.Signal()))
 	default:
 		return ""
 	}
 }
 
-func (e Ending) killed() Outcome {
+func (e Ending) killed() outcome.Outcome {
 	if !e.Exit.Ended {
-		return Outcome{
-			catalog.Failed, result.ReasonSignal, result.SignalBase + int(unix.SIGKILL), "SIGKILL",
-			"the container was killed from outside, neither by a limit of ours nor by us",
-		}
+		return failed(outcome.ReasonSignal, outcome.SignalBase+int(unix.SIGKILL), "SIGKILL", "the container was killed from outside, neither by a limit of ours nor by us")
 	}
 	sig := e.Exit.Status.Signal()
 	if sig == unix.SIGXFSZ {
-		return Outcome{
-			catalog.Failed, result.ReasonSignal, result.SignalBase + int(sig), e.signal(),
-			"the analysis was killed by SIGXFSZ: it wrote more to one file than --work-size allows of all, and /work does not hold that",
-		}
+		return failed(outcome.ReasonSignal, outcome.SignalBase+int(sig), e.signal(), "the analysis was killed by SIGXFSZ: it wrote more to one file than --work-size allows of all, and /work does not hold that")
 	}
-	return Outcome{
-		catalog.Failed, result.ReasonSignal, result.SignalBase + int(sig), e.signal(),
-		e.withCause(fmt.Sprintf("the analysis was killed by %s", e.signal())),
-	}
+	return failed(outcome.ReasonSignal, outcome.SignalBase+int(sig), e.signal(), e.withCause(fmt.Sprintf("the analysis was killed by %s", e.signal())))
 }
 
 // overAhead reports whether the imports of an analysis passed a limit before it began.
 func (e Ending) overAhead(space bool) bool { return e.Exit.Ahead && (space || e.Evidence.OOMKills > 0) }
 
 // refused is a command that execve(2) refused.
-func (e Ending) refused() Outcome {
+func (e Ending) refused() outcome.Outcome {
 	errno := e.Exit.Errno
 	switch {
 	case e.Exit.Unhooked:
-		return Outcome{
-			catalog.Error, result.ReasonSandbox, result.ExitError, "",
-			"the interpreter does not import sitecustomize from PYTHONPATH, by which scidex-oci has it wait, and may have executed the script before its turn; run it again with --preload none",
-		}
+		return outcome.Fault(outcome.ReasonSandbox, "the interpreter does not import sitecustomize from PYTHONPATH, by which scidex-oci has it wait, and may have executed the script before its turn; run it again with --preload none")
 	case errno == 0:
-		return Outcome{catalog.Error, result.ReasonSandbox, result.ExitError, "", "the container ended before its command was started"}
+		return outcome.Fault(outcome.ReasonSandbox, "the container ended before its command was started")
 	case errors.Is(errno, unix.ENOENT) || errors.Is(errno, unix.ENOTDIR):
-		return Outcome{
-			catalog.Failed, result.ReasonNotFound, result.ExitNotFound, "",
-			fmt.Sprintf("command %q is not in the container (or its interpreter is not)", e.Command),
-		}
+		return failed(outcome.ReasonNotFound, outcome.ExitNotFound, "", fmt.Sprintf("command %q is not in the container (or its interpreter is not)", e.Command))
 	default:
-		return Outcome{
-			catalog.Failed, result.ReasonNotInvocable, result.ExitNotInvocable, "",
-			fmt.Sprintf("command %q cannot be executed: %v", e.Command, error(errno)),
-		}
+		return failed(outcome.ReasonNotInvocable, outcome.ExitNotInvocable, "", fmt.Sprintf("command %q cannot be executed: %v", e.Command, error(errno)))
 	}
 }
 

@@ -3,9 +3,8 @@ package judge
 import (
 	"fmt"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // endedByStop reports whether a stop request ended the run: not where the kernel's out-of-memory killer did, with a SIGKILL
@@ -20,18 +19,18 @@ func (e Ending) endedByStop() bool {
 }
 
 // memoryWarnings are about kills that are not the reason, and stops that are not.
-func (e Ending) memoryWarnings(o Outcome) []string {
+func (e Ending) memoryWarnings(o outcome.Outcome) []string {
 	kills := e.Evidence.OOMKills
 	switch {
 	case kills == 0:
 		return nil
-	case o.Reason == result.ReasonOutOfMemory && e.Stopped != nil:
+	case o.Reason == outcome.ReasonOutOfMemory && e.Stopped != nil:
 		return []string{fmt.Sprintf("%s came as well, when the kernel had killed", e.Stopped.Name)}
-	case o.Reason == result.ReasonOutOfMemory:
+	case o.Reason == outcome.ReasonOutOfMemory:
 		return nil
 	}
 	warning := fmt.Sprintf("the kernel killed %s of the run for lack of memory", format.Count(kills, "process", "processes"))
-	if o.State == catalog.Complete {
+	if o.State == outcome.Complete {
 		warning += ", and the analysis went on"
 	}
 	return []string{warning}

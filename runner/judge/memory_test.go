@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
@@ -50,16 +50,16 @@ func TestWhatEndedAStoppedRun(t *testing.T) {
 func TestMemoryWarnings(t *testing.T) {
 	for name, c := range map[string]struct {
 		kills   int64
-		verdict Outcome
+		verdict outcome.Outcome
 		stopped bool
 		want    string // empty: no warning
 	}{
-		"nothing":        {0, Outcome{State: catalog.Complete, Reason: result.ReasonExit}, false, ""},
-		"a child":        {1, Outcome{State: catalog.Complete, Reason: result.ReasonExit}, false, "killed 1 process of the run for lack of memory, and the analysis went on"},
-		"timed out":      {2, Outcome{State: catalog.Failed, Reason: result.ReasonTimeout}, false, "killed 2 processes of the run for lack of memory"},
-		"the reason":     {1, Outcome{State: catalog.Failed, Reason: result.ReasonOutOfMemory}, false, ""},
-		"and a stop":     {1, Outcome{State: catalog.Failed, Reason: result.ReasonOutOfMemory}, true, "SIGTERM came as well"},
-		"stopped before": {1, Outcome{State: catalog.Canceled, Reason: result.ReasonStopped}, true, "killed 1 process"},
+		"nothing":        {0, outcome.Outcome{State: outcome.Complete, Reason: outcome.ReasonExit}, false, ""},
+		"a child":        {1, outcome.Outcome{State: outcome.Complete, Reason: outcome.ReasonExit}, false, "killed 1 process of the run for lack of memory, and the analysis went on"},
+		"timed out":      {2, outcome.Outcome{State: outcome.Failed, Reason: outcome.ReasonTimeout}, false, "killed 2 processes of the run for lack of memory"},
+		"the reason":     {1, outcome.Outcome{State: outcome.Failed, Reason: outcome.ReasonOutOfMemory}, false, ""},
+		"and a stop":     {1, outcome.Outcome{State: outcome.Failed, Reason: outcome.ReasonOutOfMemory}, true, "SIGTERM came as well"},
+		"stopped before": {1, outcome.Outcome{State: outcome.Canceled, Reason: outcome.ReasonStopped}, true, "killed 1 process"},
 	} {
 		e := Ending{Evidence: result.Evidence{OOMKills: c.kills}}
 		if c.stopped {

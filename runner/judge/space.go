@@ -3,17 +3,16 @@ package judge
 import (
 	"fmt"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // outOfSpace is the outcome of a run that exceeded a bound of /work, or was ended to protect the host.
-func (e Ending) outOfSpace() (Outcome, bool) {
-	v := Outcome{catalog.Failed, result.ReasonWorkFull, max(1, e.ownCode()), e.signal(), ""}
+func (e Ending) outOfSpace() (outcome.Outcome, bool) {
+	v := failed(outcome.ReasonWorkFull, max(1, e.ownCode()), e.signal(), "")
 	switch full := e.Exit.WorkFull; {
 	case e.Exit.HostFull != nil:
-		v.Reason = result.ReasonHostFull
+		v.Reason = outcome.ReasonHostFull
 		v.Message = e.Exit.HostFull.String() + " (--min-free): the analysis was ended"
 	case full != nil && full.Bytes > e.Bound.Bytes:
 		v.Message = fmt.Sprintf("/work is full: %s were seen in it, its bound is %s (--work-size)", format.Size(full.Bytes), format.Size(e.Bound.Bytes))
@@ -33,7 +32,7 @@ func (e Ending) ownCode() int {
 	case !e.Exit.Ended:
 		return 0
 	case e.Exit.Status.Signaled():
-		return result.SignalBase + int(e.Exit.Status.Signal())
+		return outcome.SignalBase + int(e.Exit.Status.Signal())
 	}
 	return e.Exit.Status.ExitStatus()
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
@@ -108,12 +108,9 @@ func (o *Observer) silent() bool {
 }
 
 // Exited says how the analysis ended, as far as it is known before the harvest.
-func (o *Observer) Exited(v judge.Outcome, at time.Time) {
+func (o *Observer) Exited(v outcome.Outcome, at time.Time) {
 	exited := event.Exited{
-		Attempt: o.run.Attempt, Reason: string(v.Reason), ExitCode: v.ExitCode, ExitedAt: at.UTC().Truncate(time.Millisecond),
-	}
-	if v.Signal != "" {
-		exited.Signal = &v.Signal
+		Attempt: o.run.Attempt, Reason: v.Reason, ExitCode: v.ExitCode, Signal: v.Signal, ExitedAt: at.UTC().Truncate(time.Millisecond),
 	}
 	o.observe(event.TypeExited, exited)
 }

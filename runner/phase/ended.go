@@ -5,6 +5,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
@@ -49,12 +50,12 @@ type Ended struct {
 
 // Failure is why scidex-oci failed at a run after its intent.
 type Failure struct {
-	Reason result.Reason
+	Reason outcome.Reason
 	Err    error
 }
 
 // Is reports whether the failure is of that reason; a nil one is of none.
-func (f *Failure) Is(reason result.Reason) bool { return f != nil && f.Reason == reason }
+func (f *Failure) Is(reason outcome.Reason) bool { return f != nil && f.Reason == reason }
 
 // HookDue is a hook that is due after the commit.
 type HookDue struct {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
@@ -40,11 +41,11 @@ func nextAttempt(ctx context.Context, host *phase.Host, id string, req request.R
 		return catalog.Key{}, &request.CatalogError{Err: fmt.Errorf("look up %s: %w", id, err)}
 	case !last.State.Final() && pending.Exists(host, last.Key):
 		return catalog.Key{}, fmt.Errorf("id %s is in use: the result of attempt %d waits in %q to be committed; see \"scidex-oci gc\"", id, last.Attempt, pending.Path(host, last.Key))
-	case last.State == catalog.Queued:
+	case last.State == outcome.Queued:
 		return catalog.Key{}, fmt.Errorf("id %s is in use: attempt %d waits in the queue; choose another id, or cancel it with \"scidex-oci queue cancel %s\"", id, last.Attempt, id)
 	case !last.State.Final():
 		return catalog.Key{}, &request.BusyError{ID: id, Err: fmt.Errorf("id %s is in use: attempt %d is %s; stop it, or run gc if it was killed", id, last.Attempt, last.State)}
-	case !req.Again && !req.Rerun && (last.State == catalog.Complete || last.State == catalog.Failed):
+	case !req.Again && !req.Rerun && (last.State == outcome.Complete || last.State == outcome.Failed):
 		return catalog.Key{}, &request.UsedError{ID: id, State: last.State}
 	default:
 		return catalog.Key{ID: id, Attempt: last.Attempt + 1}, nil

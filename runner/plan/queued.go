@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -47,7 +48,7 @@ func NewQueued(ctx context.Context, host *phase.Host, a spec.Analysis) (catalog.
 		return catalog.Run{}, &request.Error{Err: err}
 	}
 	return catalog.Run{
-		Key: key, State: catalog.Queued, CreatedAt: time.Now().UTC(), Labels: a.Labels, Request: raw, ToolVersion: host.Version,
+		Key: key, Outcome: outcome.Outcome{State: outcome.Queued}, CreatedAt: time.Now().UTC(), Labels: a.Labels, Request: raw, ToolVersion: host.Version,
 	}, nil
 }
 

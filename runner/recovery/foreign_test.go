@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
@@ -25,7 +26,7 @@ func (d departing) List(_ context.Context, filter catalog.Filter) ([]catalog.Run
 	if filter.ID == "other" {
 		return nil, nil
 	}
-	run := catalog.Run{Key: catalog.Key{ID: filter.ID, Attempt: 1}, State: catalog.Complete}
+	run := catalog.Run{Key: catalog.Key{ID: filter.ID, Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Complete}}
 	return []catalog.Run{run}, os.RemoveAll(filepath.Join(d.tmp, lockdir.RunPrefix+filter.ID))
 }
 

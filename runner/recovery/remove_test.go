@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
@@ -47,11 +48,11 @@ func TestRemoveAsksFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now().UTC()
-	run := catalog.Run{Key: catalog.Key{ID: "a", Attempt: 1}, State: catalog.Running, CreatedAt: now, Place: place}
+	run := catalog.Run{Key: catalog.Key{ID: "a", Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Running}, CreatedAt: now, Place: place}
 	if err := cat.Create(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	run.State, run.FinishedAt = catalog.Complete, now
+	run.State, run.FinishedAt = outcome.Complete, now
 	if err := cat.Commit(t.Context(), run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
@@ -35,7 +36,7 @@ func Recover(ctx context.Context, host *phase.Host) error {
 // settle settles the runs of this host whose launcher is dead: ended ones are committed, the rest marked lost.
 func settle(ctx context.Context, p *pass.Pass) error {
 	outcomes.Commit(ctx, p)
-	runs, err := p.Catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Host: p.Hostname})
+	runs, err := p.Catalog.List(ctx, catalog.Filter{States: []outcome.State{outcome.Running, outcome.Queued}, Host: p.Hostname})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
@@ -36,7 +37,7 @@ func TestUnbegun(t *testing.T) {
 				t.Fatal(err)
 			}
 			host := &phase.Host{Catalog: cat, Blobs: blobs, Root: t.TempDir(), Tmp: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
-			run := catalog.Run{Key: catalog.Key{ID: "a", Attempt: 1}, State: catalog.Queued, CreatedAt: time.Now().UTC()}
+			run := catalog.Run{Key: catalog.Key{ID: "a", Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Queued}, CreatedAt: time.Now().UTC()}
 			if err := cat.Create(t.Context(), run); err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +58,7 @@ func TestUnbegun(t *testing.T) {
 			if _, err := os.Lstat(state.Path); !os.IsNotExist(err) {
 				t.Errorf("its state file: %v", err)
 			}
-			if now, err := cat.Get(t.Context(), run.Key); err != nil || now.State != catalog.Queued {
+			if now, err := cat.Get(t.Context(), run.Key); err != nil || now.State != outcome.Queued {
 				t.Errorf("its row: %s, %v", now.State, err)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/digest"
@@ -62,15 +63,15 @@ type Input struct {
 
 // ReplayedRun is one of the replays.
 type ReplayedRun struct {
-	ID               string        `json:"id"`
-	State            catalog.State `json:"state"`
-	Reason           result.Reason `json:"reason"`
-	ExitCode         int           `json:"exit_code"`
-	Identical        bool          `json:"identical"`
-	Kept             bool          `json:"kept"` // in the catalog
-	Message          string        `json:"message,omitempty"`
-	Differences      []Difference  `json:"differences"`
-	DifferencesTotal int           `json:"differences_total"`
+	ID               string         `json:"id"`
+	State            outcome.State  `json:"state"`
+	Reason           outcome.Reason `json:"reason"`
+	ExitCode         int            `json:"exit_code"`
+	Identical        bool           `json:"identical"`
+	Kept             bool           `json:"kept"` // in the catalog
+	Message          string         `json:"message,omitempty"`
+	Differences      []Difference   `json:"differences"`
+	DifferencesTotal int            `json:"differences_total"`
 }
 
 // differencesMax is how many differences a replay lists.
@@ -83,7 +84,7 @@ const compared = 8 << 20
 // the run cannot be replayed at all, or says that scidex-oci failed.
 func Replay(ctx context.Context, host *phase.Host, run catalog.Run, how Options) (Replayed, error) {
 	told := Replayed{V: 1, ID: run.ID, Attempt: run.Attempt, Changed: []Input{}, Unknown: []Input{}, Replays: []ReplayedRun{}}
-	if run.State != catalog.Complete && run.State != catalog.Failed {
+	if run.State != outcome.Complete && run.State != outcome.Failed {
 		return told, &request.Error{Err: fmt.Errorf("run %q is %s: only what is complete or failed has an end to compare with", run.Key, run.State)}
 	}
 	p := &replayer{Host: host, run: run, how: how, told: &told}
@@ -175,7 +176,7 @@ func (p *replayer) once(ctx context.Context) error {
 		return fmt.Errorf("replay %q: %w", p.run.Key, err)
 	case err != nil:
 		return err
-	case res.State == catalog.Canceled:
+	case res.State == outcome.Canceled:
 		return fmt.Errorf("replay %q: %s", p.run.Key, res.Message)
 	}
 	p.told.Changed = append(p.told.Changed, p.changedMeanwhile(res)...)
@@ -202,7 +203,7 @@ func (p *replayer) compare(ctx context.Context, res result.Result, one *Replayed
 	differ := Compare(p.files, files, p.side(ctx, p.recorded), p.side(ctx, res))
 	one.DifferencesTotal = len(differ)
 	one.Differences = append(one.Differences, differ[:min(len(differ), differencesMax)]...)
-	sameEnd := res.State == p.run.State && string(res.Reason) == p.run.Reason && res.ExitCode == p.run.ExitCode
+	sameEnd := res.State == p.run.State && res.Reason == p.run.Reason && res.ExitCode == p.run.ExitCode
 	if !sameEnd {
 		one.Message = fmt.Sprintf("it ended otherwise: %s, %s, exit code %d; recorded is %s, %s, %d",
 			res.State, res.Reason, res.ExitCode, p.run.State, p.run.Reason, p.run.ExitCode)

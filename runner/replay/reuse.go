@@ -9,6 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
@@ -39,7 +40,7 @@ func Reuse(ctx context.Context, host *phase.Host, req request.Request, launched 
 	if err != nil || why != "" {
 		return result.Result{}, false, why, err
 	}
-	runs, err := host.Catalog.List(ctx, catalog.Filter{ActionID: id, States: []catalog.State{catalog.Complete}, Limit: candidates})
+	runs, err := host.Catalog.List(ctx, catalog.Filter{ActionID: id, States: []outcome.State{outcome.Complete}, Limit: candidates})
 	if err != nil {
 		return result.Result{}, false, "", &request.CatalogError{Err: err}
 	}

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // UsedError says that an id has already ended, and was not to be repeated.
 type UsedError struct {
 	ID    string
-	State catalog.State
+	State outcome.State
 }
 
 func (e *UsedError) Error() string {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
@@ -28,7 +29,7 @@ func Current(host *phase.Host, run catalog.Run) (_ catalog.Run, waits bool) {
 	if err != nil {
 		o.Message = fmt.Sprintf("the result could not be committed, and what was kept of it in %q cannot be read: %v", pending.Path(host, run.Key), err)
 	}
-	run.State, run.Reason, run.Message, run.ExitCode = catalog.Error, string(result.ReasonCommit), o.Message, result.ExitError
+	run.Outcome = outcome.Fault(outcome.ReasonCommit, o.Message)
 	run.StartedAt, run.FinishedAt, run.Signal = o.Run.StartedAt, o.Run.FinishedAt, o.Run.Signal
 	run.Report, run.Events = o.Run.Report, o.Run.Events
 	run.OutputsTotal, run.RejectedTotal = o.Run.OutputsTotal, o.Run.RejectedTotal

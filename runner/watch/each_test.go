@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
@@ -23,12 +24,12 @@ func TestEach(t *testing.T) {
 	}
 	defer cat.Close()
 	for i := range runs {
-		run := catalog.Run{Key: catalog.Key{ID: fmt.Sprintf("r%04d", i), Attempt: 1}, State: catalog.Running, CreatedAt: time.Unix(int64(i/7), 0).UTC()}
+		run := catalog.Run{Key: catalog.Key{ID: fmt.Sprintf("r%04d", i), Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Running}, CreatedAt: time.Unix(int64(i/7), 0).UTC()}
 		if err := cat.Create(t.Context(), run); err != nil {
 			t.Fatal(err)
 		}
-		if run.State = catalog.Complete; i%2 == 0 {
-			run.State = catalog.Failed
+		if run.State = outcome.Complete; i%2 == 0 {
+			run.State = outcome.Failed
 		}
 		if err := cat.Commit(t.Context(), run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil {
 			t.Fatal(err)
@@ -42,8 +43,8 @@ func TestEach(t *testing.T) {
 		{catalog.Filter{}, runs, runs},
 		{catalog.Filter{Limit: eachPage + 1}, runs, eachPage + 1},
 		{catalog.Filter{Limit: eachPage}, runs, eachPage},
-		{catalog.Filter{States: []catalog.State{catalog.Complete}}, runs, runs / 2},
-		{catalog.Filter{States: []catalog.State{catalog.Failed}, Limit: 3}, runs, 3},
+		{catalog.Filter{States: []outcome.State{outcome.Complete}}, runs, runs / 2},
+		{catalog.Filter{States: []outcome.State{outcome.Failed}, Limit: 3}, runs, 3},
 		{catalog.Filter{}, 2, 2},
 	} {
 		seen, last := map[string]bool{}, "s"

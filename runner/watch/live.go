@@ -17,6 +17,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -40,7 +41,7 @@ type Live struct {
 // Attach finds the launcher of a run and proves by its lock that the run lives. It returns ErrDead where it does not, and an
 // ElsewhereError for a run of another host, root or PID namespace.
 func Attach(host *phase.Host, run catalog.Run) (*Live, error) {
-	if run.State == catalog.Queued {
+	if run.State == outcome.Queued {
 		return nil, &ElsewhereError{"it waits in the queue; see \"scidex-oci queue\""}
 	}
 	hostname, err := os.Hostname()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -25,7 +26,7 @@ func alive(t *testing.T) (*phase.Host, catalog.Run, *workspace.StateFile, worksp
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := catalog.Run{Key: catalog.Key{ID: "a", Attempt: 1}, State: catalog.Running, Host: host}
+	run := catalog.Run{Key: catalog.Key{ID: "a", Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Running}, Host: host}
 	held, err := workspace.Lock(r.Root, run.Key)
 	if err != nil {
 		t.Fatal(err)
@@ -218,13 +219,13 @@ func (c *rows) Get(context.Context, catalog.Key) (catalog.Run, error) {
 func TestAwait(t *testing.T) {
 	r, run, held, _ := alive(t)
 	ended, far := run, run
-	ended.State, far.Host = catalog.Complete, "another.example.org"
+	ended.State, far.Host = outcome.Complete, "another.example.org"
 	farEnded := far
-	farEnded.State = catalog.Failed
+	farEnded.State = outcome.Failed
 
 	// Of another host only the row tells.
 	r.Catalog = &rows{left: []catalog.Run{far, far, far, farEnded}}
-	if got, err := Await(t.Context(), r, run.Key); err != nil || got.State != catalog.Failed {
+	if got, err := Await(t.Context(), r, run.Key); err != nil || got.State != outcome.Failed {
 		t.Errorf("%s, %v", got.State, err)
 	}
 	// Here the row may be first, as while the post-process command runs.
@@ -251,7 +252,7 @@ func TestAwait(t *testing.T) {
 		t.Errorf("%v, want ErrDead", err)
 	}
 	r.Catalog = &rows{left: []catalog.Run{run, ended}}
-	if got, err := Await(t.Context(), r, run.Key); err != nil || got.State != catalog.Complete {
+	if got, err := Await(t.Context(), r, run.Key); err != nil || got.State != outcome.Complete {
 		t.Errorf("%s, %v", got.State, err)
 	}
 }

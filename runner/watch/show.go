@@ -7,6 +7,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
@@ -53,7 +54,7 @@ func show(ctx context.Context, host *phase.Host, run catalog.Run, more func(list
 
 // judgeLife reports whether a run has not ended and its launcher was killed. It returns the run as it ended, if that was just now.
 func judgeLife(ctx context.Context, host *phase.Host, run catalog.Run) (_ catalog.Run, killed bool, err error) {
-	if run.State != catalog.Running {
+	if run.State != outcome.Running {
 		return run, false, nil
 	}
 	live, err := Attach(host, run)
@@ -64,7 +65,7 @@ func judgeLife(ctx context.Context, host *phase.Host, run catalog.Run) (_ catalo
 		return run, false, nil // it cannot be known here
 	}
 	run, err = host.Catalog.Get(ctx, run.Key)
-	return run, run.State == catalog.Running, err
+	return run, run.State == outcome.Running, err
 }
 
 // Killed says of a run that its launcher was killed, so that its end was not recorded.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -121,7 +122,7 @@ func (w *Workspace) row(in Intent) (catalog.Run, error) {
 		return catalog.Run{}, err
 	}
 	return catalog.Run{
-		Key: in.Key, State: catalog.Running, CreatedAt: w.began.UTC(),
+		Key: in.Key, Outcome: outcome.Outcome{State: outcome.Running}, CreatedAt: w.began.UTC(),
 		Labels: in.Analysis.Labels, Request: analysis, Place: location,
 		Host: host, BootID: BootID(), ToolVersion: w.Host.Version,
 	}, nil
@@ -138,7 +139,7 @@ func (w *Workspace) NoteInRow(ctx context.Context) {
 		w.Warn(err)
 		return
 	}
-	run := catalog.Run{Key: w.Run.Key, State: catalog.Running, Place: location}
+	run := catalog.Run{Key: w.Run.Key, Outcome: outcome.Outcome{State: outcome.Running}, Place: location}
 	w.noted.Go(func() {
 		defer trace.From(ctx).Span(trace.Catalog, "note the place in the row")()
 		w.Warn(w.ledger.Update(ctx, run))

@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/detach"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/events"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -90,7 +91,7 @@ func keepDescriptors() error {
 // announced returns the command's end for this answer. The launcher has reported any failure.
 func announced(answer byte) error {
 	if answer == detach.NotTold {
-		return command.ExitStatus(result.ExitError)
+		return command.ExitStatus(outcome.ExitError)
 	}
 	return nil
 }

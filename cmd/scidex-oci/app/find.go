@@ -18,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -88,7 +89,7 @@ var digestPrefix = pattern(`^[0-9a-fA-F]{8,64}$`)
 func searchOf(o findOptions, what string, now time.Time) (s search, err error) {
 	s.limit, s.asJSON, s.query.Labels = o.limit, o.json, o.labels
 	for _, state := range o.states {
-		s.query.States = append(s.query.States, catalog.State(state))
+		s.query.States = append(s.query.States, outcome.State(state))
 	}
 	if s.query.Since, err = o.since.At(now); err != nil {
 		return s, err

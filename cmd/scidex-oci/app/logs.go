@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
@@ -91,7 +92,7 @@ func tellTruncated(p *command.Program, run catalog.Run, to watch.Streams) error 
 	if err != nil {
 		return fmt.Errorf("report of run %q: %w", run.Key, err)
 	}
-	if run.State == catalog.Lost && report.Logs == (result.Logs{}) {
+	if run.State == outcome.Lost && report.Logs == (result.Logs{}) {
 		fmt.Fprintf(p.Stderr, "scidex-oci: run %q is lost, and its logs were not kept: %s\n", run.Key, run.Message)
 	}
 	for i, log := range []result.Log{report.Logs.Stdout, report.Logs.Stderr} {

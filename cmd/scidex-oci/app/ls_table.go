@@ -34,7 +34,7 @@ func listTable(ctx context.Context, w io.Writer, width int, runs []catalog.Run, 
 			state, wall = st.Liveness(ctx, r)
 		}
 		rows = append(rows, []string{
-			screen.Escape(r.ID), strconv.Itoa(r.Attempt), screen.Escape(state), screen.Escape(r.Reason), screen.LocalTime(r.CreatedAt), wall,
+			screen.Escape(r.ID), strconv.Itoa(r.Attempt), screen.Escape(state), screen.Escape(string(r.Reason)), screen.LocalTime(r.CreatedAt), wall,
 			strconv.FormatInt(r.OutputsTotal, 10), screen.Escape(format.Cut(result.Ran(r.Request), ranMax)), results.Labels(r.Labels),
 		})
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/netcmds"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner"
 )
 
@@ -66,7 +66,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 		"docs", "spec", "--db postgres://h/d ls", "--blobs s3://b ls",
 	} {
 		code, stdout, stderr := runProgram(t, strings.Fields(line)...)
-		if code != result.ExitError || stdout != "" || !strings.HasPrefix(stderr, "scidex-oci: ") || strings.Count(stderr, "\n") != 1 {
+		if code != outcome.ExitError || stdout != "" || !strings.HasPrefix(stderr, "scidex-oci: ") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: code %d, stdout %q, stderr %q", line, code, stdout, stderr)
 		}
 		if strings.Contains(stderr, "failed to") {
@@ -88,7 +88,7 @@ func TestRefusedRequestsAreOneObject(t *testing.T) {
 			t.Errorf("%q: stdout %q, %v; want one object", line, stdout, err)
 			continue
 		}
-		if code != result.ExitError || printed["state"] != "error" || printed["reason"] != "request" || printed["exit_code"] != 125.0 || printed["message"] == "" {
+		if code != outcome.ExitError || printed["state"] != "error" || printed["reason"] != "request" || printed["exit_code"] != 125.0 || printed["message"] == "" {
 			t.Errorf("%q: code %d, %s", line, code, stdout)
 		}
 		for _, list := range []string{"outputs", "rejected", "enforced"} {

@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
@@ -257,7 +258,7 @@ func (s *session) report(result result.Result, err error) error {
 	switch {
 	case err != nil:
 		return withHints(err, result.Hints)
-	case !tabled && (result.State == catalog.Error || !s.request.JSON && endedByOthers(result)):
+	case !tabled && (result.State == outcome.Error || !s.request.JSON && endedByOthers(result)):
 		fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(result.Message))
 	}
 	if result.ExitCode == 0 {
@@ -268,7 +269,7 @@ func (s *session) report(result result.Result, err error) error {
 
 // endedByOthers reports whether a run was ended, so that its analysis could not say why.
 func endedByOthers(r result.Result) bool {
-	return r.State.Final() && r.State != catalog.Complete && r.Reason != result.ReasonExit
+	return r.State.Final() && r.State != outcome.Complete && r.Reason != outcome.ReasonExit
 }
 
 func (s *session) table() results.Table {

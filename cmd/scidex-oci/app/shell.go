@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/replay"
@@ -70,7 +71,7 @@ func openShell(c *cli.Context, p *command.Program, st *stores.Stores, run catalo
 
 // shellStatus is the exit status of a shell, or what ended it.
 func shellStatus(p *command.Program, res result.Result) error {
-	if res.Reason != result.ReasonExit {
+	if res.Reason != outcome.ReasonExit {
 		fmt.Fprintf(p.Stderr, "scidex-oci: %s\n", screen.Escape(res.Message))
 	}
 	if res.ExitCode == 0 {

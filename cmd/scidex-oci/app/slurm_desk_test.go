@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/netcmds"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 )
 
@@ -87,7 +88,7 @@ func (d desk) deliver(s slurm.Spool, n int) {
 		d.t.Fatal(err)
 	}
 	run := catalog.Run{
-		Key: line.Key(), State: catalog.Failed, Reason: "exit", ExitCode: 3, CreatedAt: line.CreatedAt, StartedAt: line.CreatedAt,
+		Key: line.Key(), Outcome: outcome.Outcome{State: outcome.Failed, Reason: "exit", ExitCode: 3}, CreatedAt: line.CreatedAt, StartedAt: line.CreatedAt,
 		FinishedAt: time.Now().UTC(), Request: line.Request, Report: json.RawMessage(`{"enforced":[]}`), Host: host, BootID: "b",
 	}
 	if err := s.Conclude(n, run); err != nil {

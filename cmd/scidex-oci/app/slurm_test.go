@@ -10,7 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 )
@@ -44,7 +44,7 @@ func TestSlurmBindsTheBlobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.deliver(s, 1)
-	if code, _, stderr := d.runWith("other", "slurm", "collect", s.Dir); code != result.ExitError || !strings.Contains(stderr, "is of catalog") || d.bound("other") != "" {
+	if code, _, stderr := d.runWith("other", "slurm", "collect", s.Dir); code != outcome.ExitError || !strings.Contains(stderr, "is of catalog") || d.bound("other") != "" {
 		t.Errorf("another catalog: code %d, %s; its blob store belongs to %q", code, stderr, d.bound("other"))
 	}
 	if code, _, stderr := d.run("slurm", "collect", s.Dir); code != 1 {
@@ -91,7 +91,7 @@ func TestSlurmDamagedRecord(t *testing.T) {
 	d.write("spool/results/1", "", 0o600)
 	d.deliver(s, 2)
 	code, stdout, stderr := d.run("slurm", "collect", s.Dir)
-	if code != result.ExitError || !strings.Contains(stdout, `"id":"b"`) || !strings.Contains(stderr, "line 1: result "+s.Path(1)+": the file is damaged") {
+	if code != outcome.ExitError || !strings.Contains(stdout, `"id":"b"`) || !strings.Contains(stderr, "line 1: result "+s.Path(1)+": the file is damaged") {
 		t.Errorf("code %d, %s%s", code, stdout, stderr)
 	}
 }
@@ -101,7 +101,7 @@ func TestSlurmHiccup(t *testing.T) {
 	d := newDesk(t, nil)
 	s := d.submit("spool", "a")
 	d.write("tools/squeue", "#!/bin/sh\necho >>"+format.ShellQuote(d.path("asked"))+"\n[ $(wc -l <"+format.ShellQuote(d.path("asked"))+") -gt 3 ] || { echo Socket timed out >&2; exit 1; }\n", 0o755)
-	if code, _, stderr := d.run("slurm", "collect", s.Dir); code != result.ExitError || !strings.Contains(stderr, "Socket timed out") {
+	if code, _, stderr := d.run("slurm", "collect", s.Dir); code != outcome.ExitError || !strings.Contains(stderr, "Socket timed out") {
 		t.Errorf("without --wait: code %d, %s", code, stderr)
 	}
 	code, stdout, stderr := d.run("slurm", "collect", "--wait", "--poll=100ms", s.Dir)
@@ -113,7 +113,7 @@ func TestSlurmHiccup(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", d.path("tools"))
-	if code, _, stderr := d.run("slurm", "collect", "--wait", "--poll=100ms", other.Dir); code != result.ExitError || !strings.Contains(stderr, "squeue was not found in PATH") {
+	if code, _, stderr := d.run("slurm", "collect", "--wait", "--poll=100ms", other.Dir); code != outcome.ExitError || !strings.Contains(stderr, "squeue was not found in PATH") {
 		t.Errorf("with no squeue: code %d, %s", code, stderr)
 	}
 }
@@ -151,8 +151,8 @@ func TestSlurmHalfSubmitted(t *testing.T) {
 		words                 []string
 		left                  bool
 	}{
-		{"one fails", fails, `echo "$@" >>"$0.called"`, result.ExitError, []string{"no more; nothing was submitted"}, false},
-		{"one fails, and they stay", fails, "echo no controller >&2; exit 1", result.ExitError, []string{"no more", "no controller", "slurm cancel"}, true},
+		{"one fails", fails, `echo "$@" >>"$0.called"`, outcome.ExitError, []string{"no more; nothing was submitted"}, false},
+		{"one fails, and they stay", fails, "echo no controller >&2; exit 1", outcome.ExitError, []string{"no more", "no controller", "slurm cancel"}, true},
 		{"stopped", stopped, `echo "$@" >>"$0.called"`, 130, []string{"stopped by SIGINT"}, false},
 		{"stopped, and it stays", stopped, "echo no controller >&2; exit 1", 130, []string{"stopped by SIGINT", "no controller", "slurm cancel"}, true},
 	} {
@@ -204,7 +204,7 @@ func TestSlurmNothingNew(t *testing.T) {
 	collect(1, "1 failed, 2 canceled")
 	collect(0, "nothing new")
 	d.write("spool/results/1", "", 0o600)
-	if code, _, stderr := d.run("slurm", "collect", s.Dir); code != result.ExitError || strings.Contains(stderr, "nothing new") {
+	if code, _, stderr := d.run("slurm", "collect", s.Dir); code != outcome.ExitError || strings.Contains(stderr, "nothing new") {
 		t.Errorf("a damaged record: code %d, %s", code, stderr)
 	}
 }

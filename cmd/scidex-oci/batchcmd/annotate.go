@@ -4,14 +4,14 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 )
 
 // annotate marks a line that is not complete in a GitHub workflow. The command goes to standard error, where GitHub reads
 // commands too: standard output has the results.
 func (b *session) annotate(line batch.Line, o batch.Outcome) {
-	if b.program.Env.Text("GITHUB_ACTIONS") != "true" || o.Result.State == catalog.Complete {
+	if b.program.Env.Text("GITHUB_ACTIONS") != "true" || o.Result.State == outcome.Complete {
 		return
 	}
 	fmt.Fprintln(b.screen, screen.Escape(batch.GitHubError(line.Name(), o.Result.Explanation())))

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 )
@@ -21,7 +21,7 @@ type failures struct {
 	mu     sync.Mutex
 	number int
 	first  []failure
-	states map[catalog.State]bool // of runs
+	states map[outcome.State]bool // of runs
 	since  time.Time              // when the first run was created
 }
 
@@ -31,7 +31,7 @@ type failure struct {
 }
 
 func (f *failures) add(line batch.Line, o batch.Outcome) {
-	if o.Result.State == catalog.Complete {
+	if o.Result.State == outcome.Complete {
 		return
 	}
 	f.mu.Lock()
@@ -43,7 +43,7 @@ func (f *failures) add(line batch.Line, o batch.Outcome) {
 		return // it did not become a run
 	}
 	if f.states == nil {
-		f.states = map[catalog.State]bool{}
+		f.states = map[outcome.State]bool{}
 	}
 	f.states[o.Result.State] = true
 	if created := o.Result.CreatedAt; created != nil && (f.since.IsZero() || created.Before(f.since)) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch/junit"
@@ -66,13 +66,13 @@ func (b *session) addJUnit(line batch.Line, o batch.Outcome) {
 	b.junit.writer.Add(c)
 }
 
-func junitEnd(state catalog.State) junit.End {
+func junitEnd(state outcome.State) junit.End {
 	switch state {
-	case catalog.Complete:
+	case outcome.Complete:
 		return junit.Good
-	case catalog.Failed:
+	case outcome.Failed:
 		return junit.Failure
-	case catalog.Canceled:
+	case outcome.Canceled:
 		return junit.Skipped
 	default:
 		return junit.Error

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
@@ -38,7 +38,7 @@ func ExitCode(err error) int {
 	case errors.As(err, &interrupted):
 		return interrupted.by.ExitCode
 	}
-	return result.ExitError
+	return outcome.ExitError
 }
 
 // Silent reports whether err was already reported to the user.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
@@ -83,7 +83,7 @@ func (c *Caller) Stops(signals <-chan request.StopSignal) <-chan request.StopSig
 	go func() {
 		broken := c.broken
 		for {
-			stop := request.StopSignal{ExitCode: result.SignalBase + int(unix.SIGTERM), Name: "the death of the command that started it"}
+			stop := request.StopSignal{ExitCode: outcome.SignalBase + int(unix.SIGTERM), Name: "the death of the command that started it"}
 			select {
 			case stop = <-signals:
 				if stop.Name == "SIGHUP" {

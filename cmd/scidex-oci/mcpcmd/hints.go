@@ -8,6 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/hints"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -59,8 +60,8 @@ func advice(most spec.Analysis) map[string]string {
 }
 
 // said is the message of a run. Of others than those of a full /work a part may be what the analysis wrote, and stays as it is.
-func said(reason, text string) string {
-	if reason == string(result.ReasonWorkFull) {
+func said(reason outcome.Reason, text string) string {
+	if reason == outcome.ReasonWorkFull {
 		text = inFields.Replace(text)
 	}
 	return screen.EscapeText(text)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -29,8 +30,8 @@ func TestHints(t *testing.T) {
 			t.Errorf("%s: %q, want %q", test.given, got, test.want)
 		}
 	}
-	for _, reason := range []string{"exit", "work_full"} {
-		want := map[string]string{"exit": "unknown option --work-size", "work_full": "unknown option limits.work_size"}[reason]
+	for _, reason := range []outcome.Reason{"exit", "work_full"} {
+		want := map[outcome.Reason]string{"exit": "unknown option --work-size", "work_full": "unknown option limits.work_size"}[reason]
 		if got := said(reason, "unknown option --work-size"); got != want {
 			t.Errorf("%s: %q, want %q", reason, got, want)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
@@ -88,7 +88,7 @@ func (t *tools) answer(ctx context.Context, r result.Result) (*mcp.CallToolResul
 	out.Stdout, out.Stderr = windows[0].part(), windows[1].part()
 	answer, err := structured(out)
 	if err == nil {
-		answer.IsError = r.State != catalog.Complete
+		answer.IsError = r.State != outcome.Complete
 		answer.Content = append(answer.Content, t.figures(ctx, r)...)
 		answer.Content = append(answer.Content, links(out.verdict)...)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 const (
@@ -79,7 +80,7 @@ func (t *tools) listRuns(ctx context.Context, _ *mcp.CallToolRequest, in listInp
 
 func newListed(r results.Listed) listed {
 	l := listed{
-		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: r.Reason, Message: said(r.Reason, r.Message), ExitCode: r.ExitCode,
+		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: r.Reason, Message: said(outcome.Reason(r.Reason), r.Message), ExitCode: r.ExitCode,
 		OutputsTotal: r.OutputsTotal, Labels: r.Labels,
 	}
 	if r.CreatedAt != nil {
@@ -89,7 +90,7 @@ func newListed(r results.Listed) listed {
 }
 
 func (in listInput) filter() (f catalog.Filter, err error) {
-	f = catalog.Filter{Limit: runsListed, Reasons: in.Reasons, Labels: in.Labels, Text: in.Text}
+	f = catalog.Filter{Limit: runsListed, Labels: in.Labels, Text: in.Text}
 	if in.Limit != 0 {
 		f.Limit = in.Limit
 	}
@@ -100,7 +101,10 @@ func (in listInput) filter() (f catalog.Filter, err error) {
 		return f, err
 	}
 	for _, state := range in.States {
-		f.States = append(f.States, catalog.State(state))
+		f.States = append(f.States, outcome.State(state))
+	}
+	for _, reason := range in.Reasons {
+		f.Reasons = append(f.Reasons, outcome.Reason(reason))
 	}
 	return f, known("reasons", in.Reasons, options.Reasons())
 }

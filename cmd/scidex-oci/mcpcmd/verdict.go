@@ -58,7 +58,7 @@ func outputURI(id string, o result.Output) string {
 
 func (t *tools) verdict(r result.Result) verdict {
 	v := verdict{
-		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: string(r.Reason), Message: said(string(r.Reason), r.Message), ExitCode: r.ExitCode,
+		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: string(r.Reason), Message: said(r.Reason, r.Message), ExitCode: r.ExitCode,
 		Hints: t.hints(r.Hints), Warnings: r.Warnings, Limits: []result.Enforcement{}, Usage: r.Usage, Outputs: []output{},
 		OutputsTotal: r.OutputsTotal, Rejected: r.Rejected[:min(len(r.Rejected), mostListed)], RejectedTotal: r.RejectedTotal,
 	}

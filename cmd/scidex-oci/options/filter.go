@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // Filter are the options that choose runs of the catalog.
@@ -44,9 +44,12 @@ func (o *Filter) ChoosesEnd() bool { return len(o.states)+len(o.reasons) > 0 }
 
 // At is the filter of the catalog, with durations before now.
 func (o *Filter) At(now time.Time) (f catalog.Filter, err error) {
-	f = catalog.Filter{Limit: o.limit, Reasons: o.reasons, Labels: o.labels, Text: o.text}
+	f = catalog.Filter{Limit: o.limit, Labels: o.labels, Text: o.text}
 	for _, state := range o.states {
-		f.States = append(f.States, catalog.State(state))
+		f.States = append(f.States, outcome.State(state))
+	}
+	for _, reason := range o.reasons {
+		f.Reasons = append(f.Reasons, outcome.Reason(reason))
 	}
 	if f.Since, err = o.since.At(now); err != nil {
 		return f, err
@@ -58,8 +61,8 @@ func (o *Filter) At(now time.Time) (f catalog.Filter, err error) {
 // States are the words for the states of a run.
 func States() []string {
 	var all []string
-	for _, state := range []catalog.State{
-		catalog.Queued, catalog.Running, catalog.Complete, catalog.Failed, catalog.Canceled, catalog.Error, catalog.Lost,
+	for _, state := range []outcome.State{
+		outcome.Queued, outcome.Running, outcome.Complete, outcome.Failed, outcome.Canceled, outcome.Error, outcome.Lost,
 	} {
 		all = append(all, string(state))
 	}
@@ -69,7 +72,7 @@ func States() []string {
 // Reasons are the words for why a run has ended.
 func Reasons() []string {
 	var all []string
-	for _, reason := range result.Reasons() {
+	for _, reason := range outcome.Reasons() {
 		all = append(all, string(reason))
 	}
 	return all

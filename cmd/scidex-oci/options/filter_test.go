@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 func TestFilter(t *testing.T) {
@@ -15,7 +15,7 @@ func TestFilter(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, err := o.At(time.Now())
-	if err != nil || f.Limit != 0 || f.States[0] != catalog.Failed || f.Reasons[0] != "timeout" || f.Labels["a"] != "b" {
+	if err != nil || f.Limit != 0 || f.States[0] != outcome.Failed || f.Reasons[0] != "timeout" || f.Labels["a"] != "b" {
 		t.Errorf("got %+v, %v", f, err)
 	}
 	for flag, value := range map[string]string{"state": "faild", "reason": "timeot", "label": "a", "limit": "-1", "since": "x", "until": "y"} {

@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 func newCancel(p *command.Program) *cli.Command {
@@ -33,7 +34,7 @@ func cancelQueued(ctx context.Context, q queue.Queue, run catalog.Run) (string, 
 		return "", fmt.Errorf("%q has ended already: it is %s", run.ID, run.State)
 	case err != nil:
 		return "", notQueued(run.ID, err)
-	case was.State == queue.Running && was.RunState != catalog.Queued:
+	case was.State == queue.Running && was.RunState != outcome.Queued:
 		return fmt.Sprintf("its worker %s was asked to end it", screen.Escape(was.Worker)), nil
 	}
 	return "canceled", nil

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
@@ -74,7 +75,7 @@ type submission struct {
 type submitted struct {
 	ID      string        `json:"id"`
 	Attempt int           `json:"attempt"`
-	State   catalog.State `json:"state"`           // queued; of another one also running
+	State   outcome.State `json:"state"`           // queued; of another one also running
 	Other   bool          `json:"other,omitempty"` // an equal request was there already
 }
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -61,7 +61,7 @@ func (r *Lines) Print(number int, res result.Result, earlier bool) {
 	switch {
 	case r.human:
 		_, _ = r.stdout.Write([]byte(sentence(r.palette, res, earlier) + "\n"))
-	case r.named && res.State != catalog.Complete:
+	case r.named && res.State != outcome.Complete:
 		fmt.Fprintln(r.terminal, sentence(r.errors, res, earlier))
 	}
 }
@@ -85,7 +85,7 @@ func sentence(palette screen.Palette, result result.Result, earlier bool) string
 	if result.StartedAt != nil {
 		text += "  " + format.Duration(result.Usage.WallMS)
 	}
-	if result.State == catalog.Complete {
+	if result.State == outcome.Complete {
 		text += fmt.Sprintf("  %s", screen.Count(int(result.OutputsTotal), "output"))
 	} else {
 		text += "  " + screen.Escape(result.Message)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -12,7 +13,7 @@ import (
 type Listed struct {
 	ID            string            `json:"id"`
 	Attempt       int               `json:"attempt"`
-	State         catalog.State     `json:"state"`
+	State         outcome.State     `json:"state"`
 	Reason        string            `json:"reason"`
 	Message       string            `json:"message"`
 	ExitCode      int               `json:"exit_code"`
@@ -32,7 +33,7 @@ type Listed struct {
 // NewListed makes the line of a run.
 func NewListed(r catalog.Run) Listed {
 	l := Listed{
-		ID: r.ID, Attempt: r.Attempt, State: r.State, Reason: r.Reason, Message: r.Message, ExitCode: r.ExitCode,
+		ID: r.ID, Attempt: r.Attempt, State: r.State, Reason: string(r.Reason), Message: r.Message, ExitCode: r.ExitCode,
 		CreatedAt: Moment(r.CreatedAt), StartedAt: Moment(r.StartedAt), FinishedAt: Moment(r.FinishedAt),
 		Ran: result.Ran(r.Request), Usage: stores.UsageOf(r), OutputsTotal: r.OutputsTotal, RejectedTotal: r.RejectedTotal, Labels: r.Labels,
 		Pinned: r.Pinned, OutputsRemovedAt: Moment(r.OutputsRemovedAt),

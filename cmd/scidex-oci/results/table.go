@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -65,11 +65,11 @@ func (t Table) advice(r result.Result) {
 
 func (t Table) ending(r result.Result) {
 	state := Ending(r)
-	if r.State == catalog.Running && r.Message != "" {
+	if r.State == outcome.Running && r.Message != "" {
 		state += " (dead)"
 	}
 	t.Row("state", stateColour(t.Palette, r.State, state))
-	if r.State != catalog.Complete {
+	if r.State != outcome.Complete {
 		t.Row("message", screen.Escape(r.Message))
 	}
 }
@@ -140,7 +140,7 @@ func (t Table) next(r result.Result) {
 	if r.Logs.Stdout.Bytes+r.Logs.Stderr.Bytes > 0 {
 		lines = append(lines, t.Program+" logs "+id)
 	}
-	if r.State == catalog.Failed {
+	if r.State == outcome.Failed {
 		lines = append(lines, t.Program+" run --shell "+id)
 	}
 	if r.OutputsTotal > 0 && r.Exported() == "" {
@@ -164,10 +164,10 @@ func Ending(r result.Result) string {
 	switch {
 	case r.Reason == "":
 		return string(r.State)
-	case r.Reason == result.ReasonExit:
+	case r.Reason == outcome.ReasonExit:
 		return fmt.Sprintf("%s: exit %d", r.State, r.ExitCode)
-	case r.Reason == result.ReasonSignal && r.Signal != nil:
-		return fmt.Sprintf("%s: %s %s (%d)", r.State, r.Reason, screen.Escape(*r.Signal), r.ExitCode)
+	case r.Reason == outcome.ReasonSignal && r.Signal != "":
+		return fmt.Sprintf("%s: %s %s (%d)", r.State, r.Reason, screen.Escape(string(r.Signal)), r.ExitCode)
 	}
 	return fmt.Sprintf("%s: %s (%d)", r.State, screen.Escape(string(r.Reason)), r.ExitCode)
 }
@@ -225,13 +225,13 @@ func RejectedCells(e result.Rejected) []string {
 func name(r result.Result) string { return screen.Escape(r.ID) }
 
 // stateColour colours text by the state of a run.
-func stateColour(p screen.Palette, state catalog.State, text string) string {
+func stateColour(p screen.Palette, state outcome.State, text string) string {
 	switch state {
-	case catalog.Complete:
+	case outcome.Complete:
 		return p.Green(text)
-	case catalog.Failed, catalog.Error, catalog.Lost:
+	case outcome.Failed, outcome.Error, outcome.Lost:
 		return p.Red(text)
-	case catalog.Canceled, catalog.Queued, catalog.Running:
+	case outcome.Canceled, outcome.Queued, outcome.Running:
 		return p.Yellow(text)
 	}
 	return text

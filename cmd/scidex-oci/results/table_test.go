@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 )
@@ -16,10 +17,9 @@ import (
 // sample is a result with something in every place.
 func sample() result.Result {
 	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	signal := "SIGSEGV"
 	return result.Result{
-		V: 1, ID: "mini-01", Attempt: 2, State: catalog.Failed, Reason: result.ReasonSignal, ExitCode: 139, Signal: &signal,
-		Message: "the analysis was killed by SIGSEGV", CreatedAt: &at, StartedAt: &at, FinishedAt: &at,
+		V: 1, ID: "mini-01", Attempt: 2, Outcome: outcome.Outcome{State: outcome.Failed, Reason: outcome.ReasonSignal, ExitCode: 139, Signal: "SIGSEGV", Message: "the analysis was killed by SIGSEGV"},
+		CreatedAt: &at, StartedAt: &at, FinishedAt: &at,
 		Report: result.Report{
 			Usage:    result.Usage{WallMS: 1234, CPUMS: 1100, MemoryPeakBytes: 53 << 20},
 			Evidence: result.Evidence{PidsDenied: 2},
@@ -85,19 +85,19 @@ func TestSummaryOfBestEffort(t *testing.T) {
 // TestSummaryOfExports: an export is confirmed whatever the state, and advised only to who has none.
 func TestSummaryOfExports(t *testing.T) {
 	for _, tt := range []struct {
-		state   catalog.State
-		reason  result.Reason
+		state   outcome.State
+		reason  outcome.Reason
 		warning string
 		want    bool
 	}{
-		{catalog.Complete, result.ReasonExit, "", true},
-		{catalog.Failed, result.ReasonExit, "", true},
-		{catalog.Canceled, result.ReasonStopped, "", true},
-		{catalog.Error, result.ReasonPostProcess, "", true},
-		{catalog.Failed, result.ReasonExit, result.NotExported + "the disk is full", false},
-		{catalog.Error, result.ReasonExport, "", false},
-		{catalog.Lost, result.ReasonSupervisorLost, "", false},
-		{catalog.Running, "", "", false},
+		{outcome.Complete, outcome.ReasonExit, "", true},
+		{outcome.Failed, outcome.ReasonExit, "", true},
+		{outcome.Canceled, outcome.ReasonStopped, "", true},
+		{outcome.Error, outcome.ReasonPostProcess, "", true},
+		{outcome.Failed, outcome.ReasonExit, result.NotExported + "the disk is full", false},
+		{outcome.Error, outcome.ReasonExport, "", false},
+		{outcome.Lost, outcome.ReasonSupervisorLost, "", false},
+		{outcome.Running, "", "", false},
 	} {
 		r := sample()
 		r.State, r.Reason, r.Warnings, r.Analysis = tt.state, tt.reason, []string{tt.warning}, []byte(`{"export":"/tmp/out"}`)
@@ -145,8 +145,7 @@ func TestSummaryIsCut(t *testing.T) {
 func TestSummaryIsHarmless(t *testing.T) {
 	const evil = "\x1b[2J\u009b\u202e\n\r\a\xff"
 	r := sample()
-	text := evil
-	r.ID, r.Message, r.Signal, r.Kept, r.Warnings, r.Hints = evil, evil, &text, evil, []string{evil}, []result.Hint{{Code: evil, Message: evil}}
+	r.ID, r.Message, r.Signal, r.Kept, r.Warnings, r.Hints = evil, evil, evil, evil, []string{evil}, []result.Hint{{Code: evil, Message: evil}}
 	r.Outputs[0] = result.Output{Path: evil, MediaType: evil, SHA256: strings.Repeat("0", 64)}
 	r.Rejected[0] = result.Rejected{Path: evil, Reason: evil, Detail: evil}
 	r.Labels = map[string]string{evil: evil}
@@ -207,8 +206,8 @@ by          scidex-oci 1.0 on node1
 `
 	var got bytes.Buffer
 	Table{Table: screen.Table{W: &got}, Program: "scidex-oci"}.Show(r, []catalog.Run{
-		{Key: catalog.Key{ID: "mini-01", Attempt: 2}, State: catalog.Failed},
-		{Key: catalog.Key{ID: "mini-01", Attempt: 1}, State: catalog.Complete},
+		{Key: catalog.Key{ID: "mini-01", Attempt: 2}, Outcome: outcome.Outcome{State: outcome.Failed}},
+		{Key: catalog.Key{ID: "mini-01", Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Complete}},
 	})
 	if got.String() != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got.String(), want)
@@ -216,17 +215,16 @@ by          scidex-oci 1.0 on node1
 }
 
 func TestEnding(t *testing.T) {
-	signal := "SIGKILL"
 	tests := []struct {
 		result result.Result
 		want   string
 	}{
-		{result.Result{State: catalog.Complete, Reason: result.ReasonExit}, "complete: exit 0"},
-		{result.Result{State: catalog.Failed, Reason: result.ReasonExit, ExitCode: 3}, "failed: exit 3"},
-		{result.Result{State: catalog.Failed, Reason: result.ReasonTimeout, ExitCode: 124}, "failed: timeout (124)"},
-		{result.Result{State: catalog.Failed, Reason: result.ReasonSignal, ExitCode: 137, Signal: &signal}, "failed: signal SIGKILL (137)"},
-		{result.Result{State: catalog.Canceled, Reason: result.ReasonStopped, ExitCode: 130, Signal: &signal}, "canceled: stopped (130)"},
-		{result.Result{State: catalog.Running}, "running"},
+		{result.Result{Outcome: outcome.Outcome{State: outcome.Complete, Reason: outcome.ReasonExit}}, "complete: exit 0"},
+		{result.Result{Outcome: outcome.Outcome{State: outcome.Failed, Reason: outcome.ReasonExit, ExitCode: 3}}, "failed: exit 3"},
+		{result.Result{Outcome: outcome.Outcome{State: outcome.Failed, Reason: outcome.ReasonTimeout, ExitCode: 124}}, "failed: timeout (124)"},
+		{result.Result{Outcome: outcome.Outcome{State: outcome.Failed, Reason: outcome.ReasonSignal, ExitCode: 137, Signal: "SIGKILL"}}, "failed: signal SIGKILL (137)"},
+		{result.Result{Outcome: outcome.Outcome{State: outcome.Canceled, Reason: outcome.ReasonStopped, ExitCode: 130, Signal: "SIGKILL"}}, "canceled: stopped (130)"},
+		{result.Result{Outcome: outcome.Outcome{State: outcome.Running}}, "running"},
 	}
 	for _, test := range tests {
 		if got := Ending(test.result); got != test.want {

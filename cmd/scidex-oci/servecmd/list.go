@@ -8,6 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
 )
 
@@ -55,17 +56,18 @@ func (l listParams) filter() (f catalog.Filter, err error) {
 	if l.Limit < 1 || l.Limit > mostRuns {
 		return f, rpc.Errorf(rpc.CodeInvalidParams, "params: limit %d: give a number of runs from 1 to %d", l.Limit, mostRuns)
 	}
-	f = catalog.Filter{Limit: l.Limit, Reasons: l.Reasons, Labels: l.Labels, Text: l.Text}
+	f = catalog.Filter{Limit: l.Limit, Labels: l.Labels, Text: l.Text}
 	for _, state := range l.States {
 		if !slices.Contains(options.States(), state) {
 			return f, rpc.Errorf(rpc.CodeInvalidParams, "params: states: %q is no state; give some of %q", state, options.States())
 		}
-		f.States = append(f.States, catalog.State(state))
+		f.States = append(f.States, outcome.State(state))
 	}
 	for _, reason := range l.Reasons {
 		if !slices.Contains(options.Reasons(), reason) {
 			return f, rpc.Errorf(rpc.CodeInvalidParams, "params: reasons: %q is no reason; give some of %q", reason, options.Reasons())
 		}
+		f.Reasons = append(f.Reasons, outcome.Reason(reason))
 	}
 	if l.Since != nil {
 		f.Since = *l.Since

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
@@ -35,7 +36,7 @@ type logPart struct {
 
 // logsAnswer follows the parts.
 type logsAnswer struct {
-	State catalog.State `json:"state"`
+	State outcome.State `json:"state"`
 	Logs  result.Logs   `json:"logs"` // of a run that has ended
 }
 

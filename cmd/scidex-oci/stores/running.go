@@ -9,6 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -61,7 +62,7 @@ func (st *Stores) Await(ctx context.Context, key catalog.Key) (catalog.Run, erro
 // of other hosts and roots only their location is known here.
 func (st *Stores) Liveness(ctx context.Context, run catalog.Run) (state, wall string) {
 	state, wall = string(run.State), screen.Clock(workspace.Age(run).Milliseconds())
-	if run.State == catalog.Queued { // no host yet
+	if run.State == outcome.Queued { // no host yet
 		return state, wall
 	}
 	live, err := watch.Attach(st.Host, run)

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/table"
 )
 
@@ -46,7 +47,7 @@ func (o *tableOptions) flags() []cli.Flag {
 func (o *tableOptions) filterAt(now time.Time) (catalog.Filter, error) {
 	filter, err := o.filter.At(now)
 	if filter.Last = true; !o.filter.ChoosesEnd() {
-		filter.States = []catalog.State{catalog.Complete}
+		filter.States = []outcome.State{outcome.Complete}
 	}
 	return filter, err
 }

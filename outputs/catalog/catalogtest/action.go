@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // testAction: runs are found by the action_id of their report, newest first; a report without one, or with an invalid one,
@@ -37,9 +38,9 @@ func testAction(t *testing.T, d Driver) {
 	for want, filter := range map[string]catalog.Filter{
 		"[run-1 run-0]": {ActionID: action},
 		"[run-1]":       {ActionID: action, Limit: 1},
-		"[]":            {ActionID: action, States: []catalog.State{catalog.Complete}}, // these have failed
+		"[]":            {ActionID: action, States: []outcome.State{outcome.Complete}}, // these have failed
 		"[run-10]":      {ActionID: digest("odd")},
-		"[run-2]":       {ActionID: digest("another"), States: []catalog.State{catalog.Failed, catalog.Complete}},
+		"[run-2]":       {ActionID: digest("another"), States: []outcome.State{outcome.Failed, outcome.Complete}},
 	} {
 		if got := fmt.Sprint(find(filter)); got != want {
 			t.Errorf("%+v: %s, want %s", filter, got, want)

@@ -10,10 +10,11 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 func testCommit(t *testing.T, d Driver) {
-	for _, state := range []catalog.State{catalog.Complete, catalog.Failed, catalog.Canceled, catalog.Error, catalog.Lost} {
+	for _, state := range []outcome.State{outcome.Complete, outcome.Failed, outcome.Canceled, outcome.Error, outcome.Lost} {
 		t.Run(string(state), func(t *testing.T) {
 			c := fresh(t, d)
 			run := ended(create(t, c, intent("a", 1)))
@@ -38,7 +39,7 @@ func testCommitOnce(t *testing.T, d Driver) {
 	want := finish(t, c, intent("a", 1), file("first"))
 	want.OutputsTotal = 1
 	other := want
-	other.State, other.Message, other.ExitCode = catalog.Lost, "another", 1
+	other.State, other.Message, other.ExitCode = outcome.Lost, "another", 1
 	later := want
 	later.FinishedAt = later.FinishedAt.Add(time.Second)
 	calls := 0
@@ -63,7 +64,7 @@ func testCommitKeepsTheRequest(t *testing.T, d Driver) {
 	want.StartedAt = created().Add(time.Second)
 	create(t, c, want)
 	lost := catalog.Run{
-		Key: want.Key, State: catalog.Lost, Reason: "supervisor_lost", Message: "not UTF-8: \xff", ExitCode: 125,
+		Key: want.Key, Outcome: outcome.Outcome{State: outcome.Lost, Reason: "supervisor_lost", Message: "not UTF-8: \xff", ExitCode: 125},
 		FinishedAt: created().Add(time.Minute), OutputsTotal: 7,
 	}
 	must(t, c.Commit(t.Context(), lost, from()))
@@ -80,7 +81,7 @@ func testCommitRefuses(t *testing.T, d Driver) {
 	run := create(t, c, intent("a", 1))
 	err = c.Commit(t.Context(), ended(intent("a", 2)), from())
 	wantError(t, "another attempt", err, catalog.ErrNotFound)
-	for _, state := range []catalog.State{catalog.Running, catalog.Queued, "asleep", ""} {
+	for _, state := range []outcome.State{outcome.Running, outcome.Queued, "asleep", ""} {
 		bad := ended(run)
 		bad.State = state
 		if err := c.Commit(t.Context(), bad, from()); err == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 func testCreate(t *testing.T, d Driver) {
@@ -17,7 +18,7 @@ func testCreate(t *testing.T, d Driver) {
 	create(t, c, intent("a", 2))
 	create(t, c, intent("A", 1)) // case counts
 
-	bare := catalog.Run{Key: catalog.Key{ID: "bare", Attempt: 1}, State: catalog.Queued, CreatedAt: created()}
+	bare := catalog.Run{Key: catalog.Key{ID: "bare", Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Queued}, CreatedAt: created()}
 	create(t, c, bare)
 	wantRun(t, get(t, c, "bare", 1), bare)
 
@@ -46,7 +47,7 @@ func testCreateRefuses(t *testing.T, d Driver) {
 		{"attempt 0", func(r *catalog.Run) { r.Attempt = 0 }},
 		{"attempt -1", func(r *catalog.Run) { r.Attempt = -1 }},
 		{"no time", func(r *catalog.Run) { r.CreatedAt = time.Time{} }},
-		{"final state", func(r *catalog.Run) { r.State = catalog.Complete }},
+		{"final state", func(r *catalog.Run) { r.State = outcome.Complete }},
 		{"unknown state", func(r *catalog.Run) { r.State = "asleep" }},
 		{"broken JSON", func(r *catalog.Run) { r.Request = json.RawMessage(`{`) }},
 		{"no digest", func(r *catalog.Run) { r.Blobs = []string{"abc"} }},
@@ -72,27 +73,27 @@ func testCreateRefuses(t *testing.T, d Driver) {
 func testUpdate(t *testing.T, d Driver) {
 	c := fresh(t, d)
 	want := intent("a", 1)
-	want.State = catalog.Queued
+	want.State = outcome.Queued
 	create(t, c, want)
 	create(t, c, intent("b", 1)) // must not change
 
-	change := catalog.Run{Key: want.Key, State: catalog.Running, Host: "not replaced"}
+	change := catalog.Run{Key: want.Key, Outcome: outcome.Outcome{State: outcome.Running}, Host: "not replaced"}
 	change.StartedAt, change.Place = created().Add(time.Second), json.RawMessage(`{"pid":7}`)
 	must(t, c.Update(t.Context(), change))
 	want.State, want.StartedAt, want.Place = change.State, change.StartedAt, change.Place
 	wantRun(t, get(t, c, "a", 1), want)
 	wantRun(t, get(t, c, "b", 1), intent("b", 1))
 
-	must(t, c.Update(t.Context(), catalog.Run{Key: want.Key, State: catalog.Running}))
+	must(t, c.Update(t.Context(), catalog.Run{Key: want.Key, Outcome: outcome.Outcome{State: outcome.Running}}))
 	wantRun(t, get(t, c, "a", 1), want)
 
-	change.State = catalog.Complete
+	change.State = outcome.Complete
 	if err := c.Update(t.Context(), change); err == nil {
 		t.Error("an update ended a run")
 	}
 	wantRun(t, get(t, c, "a", 1), want)
 
-	change.State, change.Attempt = catalog.Running, 2
+	change.State, change.Attempt = outcome.Running, 2
 	wantError(t, "unknown attempt", c.Update(t.Context(), change), catalog.ErrNotFound)
 
 	final := finish(t, c, intent("c", 1))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // seen is an event, some milliseconds after the sample runs were made.
@@ -84,7 +85,7 @@ func testEventsOnce(t *testing.T, d Driver) {
 	run.Events = []catalog.Event{seen(3, "limit", "memory")}
 	must(t, c.Commit(t.Context(), run, from()))
 	must(t, c.Amend(t.Context(), run))
-	run.State = catalog.Lost
+	run.State = outcome.Lost
 	wantError(t, "Commit of another state", c.Commit(t.Context(), run, from()), catalog.ErrEnded)
 	wantEvents(t, c, run.Key, want...)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 func testGet(t *testing.T, d Driver) {
@@ -136,13 +137,13 @@ func testList(t *testing.T, d Driver) {
 		must(c.Create(t.Context(), run))
 		return run
 	}
-	end := func(run catalog.Run, state catalog.State, reason string) {
+	end := func(run catalog.Run, state outcome.State, reason outcome.Reason) {
 		run.State, run.Reason = state, reason
 		must(c.Commit(t.Context(), run, from()))
 	}
-	end(make("a", 1, 0, "h1", map[string]string{"p": "x", "q": "1"}), catalog.Failed, "exit")
-	end(make("a", 2, 3, "h1", map[string]string{"p": "x", "q": "2"}), catalog.Complete, "exit")
-	end(make("b", 1, 1, "h2", map[string]string{"p": "y"}), catalog.Failed, "timeout")
+	end(make("a", 1, 0, "h1", map[string]string{"p": "x", "q": "1"}), outcome.Failed, "exit")
+	end(make("a", 2, 3, "h1", map[string]string{"p": "x", "q": "2"}), outcome.Complete, "exit")
+	end(make("b", 1, 1, "h2", map[string]string{"p": "y"}), outcome.Failed, "timeout")
 	make("c", 1, 2, "h2", nil)
 
 	at := func(minute int) time.Time { return created().Add(time.Duration(minute) * time.Minute) }
@@ -157,15 +158,15 @@ func testList(t *testing.T, d Driver) {
 		{"until", catalog.Filter{Until: at(1)}, "a@1"},
 		{"since and until", catalog.Filter{Since: at(1), Until: at(3)}, "c@1 b@1"},
 		{"since in another zone", catalog.Filter{Since: at(2).In(time.FixedZone("west", -7200))}, "a@2 c@1"},
-		{"one state", catalog.Filter{States: []catalog.State{catalog.Running}}, "c@1"},
-		{"two states", catalog.Filter{States: []catalog.State{catalog.Running, catalog.Complete}}, "a@2 c@1"},
-		{"reason", catalog.Filter{Reasons: []string{"timeout", "signal"}}, "b@1"},
+		{"one state", catalog.Filter{States: []outcome.State{outcome.Running}}, "c@1"},
+		{"two states", catalog.Filter{States: []outcome.State{outcome.Running, outcome.Complete}}, "a@2 c@1"},
+		{"reason", catalog.Filter{Reasons: []outcome.Reason{"timeout", "signal"}}, "b@1"},
 		{"label", catalog.Filter{Labels: map[string]string{"p": "x"}}, "a@2 a@1"},
 		{"two labels", catalog.Filter{Labels: map[string]string{"p": "x", "q": "1"}}, "a@1"},
 		{"label that nothing can have", catalog.Filter{Labels: map[string]string{"p": "\xff"}}, ""},
 		{"label of another key", catalog.Filter{Labels: map[string]string{"q": "x"}}, ""},
 		{"last attempts", catalog.Filter{Last: true}, "a@2 c@1 b@1"},
-		{"last attempts of a state", catalog.Filter{Last: true, States: []catalog.State{catalog.Failed}}, "b@1"},
+		{"last attempts of a state", catalog.Filter{Last: true, States: []outcome.State{outcome.Failed}}, "b@1"},
 		{"last attempts with a label of an earlier one", catalog.Filter{Last: true, Labels: map[string]string{"q": "1"}}, ""},
 		{"host", catalog.Filter{Host: "h2"}, "c@1 b@1"},
 		{"id", catalog.Filter{ID: "a"}, "a@2 a@1"},
@@ -177,10 +178,10 @@ func testList(t *testing.T, d Driver) {
 		{"after one of the same time", catalog.Filter{After: catalog.Mark{CreatedAt: at(2), Key: catalog.Key{ID: "d", Attempt: 1}}}, "c@1 b@1 a@1"},
 		{"after a later attempt", catalog.Filter{After: catalog.Mark{CreatedAt: at(2), Key: catalog.Key{ID: "c", Attempt: 2}}, Limit: 1}, "c@1"},
 		{"after the last", catalog.Filter{After: catalog.Mark{CreatedAt: at(0), Key: catalog.Key{ID: "a", Attempt: 1}}}, ""},
-		{"after one, of a state", catalog.Filter{After: catalog.Mark{CreatedAt: at(2), Key: catalog.Key{ID: "c", Attempt: 1}}, States: []catalog.State{catalog.Failed}, Limit: 1}, "b@1"},
+		{"after one, of a state", catalog.Filter{After: catalog.Mark{CreatedAt: at(2), Key: catalog.Key{ID: "c", Attempt: 1}}, States: []outcome.State{outcome.Failed}, Limit: 1}, "b@1"},
 		{"after one, in another zone", catalog.Filter{After: catalog.Mark{CreatedAt: at(1).In(time.FixedZone("west", -7200)), Key: catalog.Key{ID: "b", Attempt: 1}}}, "a@1"},
 		{"all together", catalog.Filter{
-			Since: at(0), Until: at(9), States: []catalog.State{catalog.Failed}, Reasons: []string{"exit"},
+			Since: at(0), Until: at(9), States: []outcome.State{outcome.Failed}, Reasons: []outcome.Reason{"exit"},
 			Labels: map[string]string{"p": "x"}, Host: "h1", ID: "a", Limit: 5,
 		}, "a@1"},
 	}

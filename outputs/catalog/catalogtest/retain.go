@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 func testPin(t *testing.T, d Driver) {
@@ -126,8 +127,8 @@ func testFindOutputs(t *testing.T, d Driver) {
 		{"two labels", catalog.OutputQuery{Labels: map[string]string{"of": "new", "attempt": "1"}}, []string{middle}},
 		{"label and digest", catalog.OutputQuery{Labels: map[string]string{"of": "old"}, Digest: digest("a")}, []string{a}},
 		{"label that nothing has", catalog.OutputQuery{Labels: map[string]string{"of": "\xff"}}, nil},
-		{"states", catalog.OutputQuery{States: []catalog.State{catalog.Failed, catalog.Lost}}, []string{newest, middle, a, b}},
-		{"another state", catalog.OutputQuery{States: []catalog.State{catalog.Complete}}, nil},
+		{"states", catalog.OutputQuery{States: []outcome.State{outcome.Failed, outcome.Lost}}, []string{newest, middle, a, b}},
+		{"another state", catalog.OutputQuery{States: []outcome.State{outcome.Complete}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string

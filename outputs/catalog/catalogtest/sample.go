@@ -18,6 +18,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // created is when sample runs were made; later runs add to it.
@@ -33,7 +34,7 @@ func digest(text string) string {
 func intent(id string, attempt int) catalog.Run {
 	return catalog.Run{
 		Key:         catalog.Key{ID: id, Attempt: attempt},
-		State:       catalog.Running,
+		Outcome:     outcome.Outcome{State: outcome.Running},
 		CreatedAt:   created(),
 		Labels:      map[string]string{"project": "brain", "note": `it's "quoted" é 🧠`},
 		Request:     json.RawMessage(`{"id":"x","command":["true"]}`),
@@ -47,7 +48,7 @@ func intent(id string, attempt int) catalog.Run {
 
 // ended is the same run as Commit gets it.
 func ended(run catalog.Run) catalog.Run {
-	run.State, run.Reason, run.Message = catalog.Failed, "signal", "the analysis died of SIGKILL"
+	run.State, run.Reason, run.Message = outcome.Failed, "signal", "the analysis died of SIGKILL"
 	run.ExitCode, run.Signal = 137, "SIGKILL"
 	run.StartedAt, run.FinishedAt = run.CreatedAt.Add(time.Second), run.CreatedAt.Add(90*time.Second)
 	run.Report = report()

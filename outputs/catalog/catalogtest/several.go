@@ -12,6 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 func testDelete(t *testing.T, d Driver) {
@@ -189,7 +190,7 @@ func wantCommitted(t *testing.T, c catalog.Catalog, n int) {
 func wantWhole(t *testing.T, c catalog.Catalog, run catalog.Run) {
 	t.Helper()
 	entries := listing(t, c, run.Key)
-	if run.State != catalog.Failed || run.OutputsTotal != perRun || len(entries) != perRun {
+	if run.State != outcome.Failed || run.OutputsTotal != perRun || len(entries) != perRun {
 		t.Errorf("run %s: state %s, %d outputs of %d, want %d", run.ID, run.State, len(entries), run.OutputsTotal, perRun)
 	}
 	wantEvents(t, c, run.Key, someSeen(run.ID)...)

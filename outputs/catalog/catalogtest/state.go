@@ -8,24 +8,25 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // standing is a state of a run, with a distinct reason.
 type standing struct {
-	state  catalog.State
-	reason string
+	state  outcome.State
+	reason outcome.Reason
 }
 
 // standings is all states.
 var standings = []standing{
-	{catalog.Queued, ""},
-	{catalog.Running, ""},
-	{catalog.Complete, "exit"},
-	{catalog.Failed, "timeout"},
-	{catalog.Canceled, "stopped"},
-	{catalog.Error, "sandbox"},
-	{catalog.Error, catalog.ReasonHookOwed},
-	{catalog.Lost, "supervisor_lost"},
+	{outcome.Queued, ""},
+	{outcome.Running, ""},
+	{outcome.Complete, "exit"},
+	{outcome.Failed, "timeout"},
+	{outcome.Canceled, "stopped"},
+	{outcome.Error, "sandbox"},
+	{outcome.Error, outcome.ReasonPostProcess},
+	{outcome.Lost, "supervisor_lost"},
 }
 
 // A change of state of the machine is made; any other leaves the run unchanged.
@@ -74,7 +75,7 @@ func changes(c catalog.Catalog) []change {
 // bring makes a run in a state.
 func bring(t *testing.T, c catalog.Catalog, id string, at standing) catalog.Run {
 	t.Helper()
-	run := catalog.Run{Key: catalog.Key{ID: id, Attempt: 1}, State: catalog.Running, CreatedAt: created()}
+	run := catalog.Run{Key: catalog.Key{ID: id, Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Running}, CreatedAt: created()}
 	if !at.state.Final() {
 		run.State = at.state
 		return create(t, c, run)

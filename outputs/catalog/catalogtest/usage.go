@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // using is an ended run with a reason, a report and a request.
-func using(t *testing.T, c catalog.Catalog, id, request, report, reason string, change func(*catalog.Run)) {
+func using(t *testing.T, c catalog.Catalog, id, request, report string, reason outcome.Reason, change func(*catalog.Run)) {
 	t.Helper()
 	run := intent(id, 1)
 	run.Request = json.RawMessage(request)
@@ -74,9 +75,9 @@ func testUsage(t *testing.T, d Driver) {
 		{"since", "", catalog.Filter{Since: created().Add(30 * time.Minute)}, []catalog.Usage{oom, late}},
 		{"since a moment later", "", catalog.Filter{Since: created().Add(30*time.Minute + time.Millisecond)}, []catalog.Usage{late}},
 		{"until", "", catalog.Filter{Until: created().Add(30 * time.Minute)}, []catalog.Usage{plain}},
-		{"of a reason", "", catalog.Filter{Reasons: []string{"timeout"}}, []catalog.Usage{late}},
-		{"of a state", "", catalog.Filter{States: []catalog.State{catalog.Failed}}, []catalog.Usage{plain, oom, late}},
-		{"of another", "", catalog.Filter{States: []catalog.State{catalog.Complete, catalog.Running}}, nil},
+		{"of a reason", "", catalog.Filter{Reasons: []outcome.Reason{"timeout"}}, []catalog.Usage{late}},
+		{"of a state", "", catalog.Filter{States: []outcome.State{outcome.Failed}}, []catalog.Usage{plain, oom, late}},
+		{"of another", "", catalog.Filter{States: []outcome.State{outcome.Complete, outcome.Running}}, nil},
 		{"with a label, by another", "project", catalog.Filter{Labels: map[string]string{"k": "v", "project": ""}}, []catalog.Usage{want(3, "", true)}},
 		{"whatever the limit", "", catalog.Filter{Limit: 1}, []catalog.Usage{plain, oom, late}},
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // breakable is a write whose connection is broken at every message of it.
@@ -33,7 +34,7 @@ func theBreakable() map[string]breakable {
 			before: func(*testing.T, *Catalog, catalog.Run) {},
 			do:     func(t *testing.T, c *Catalog, run catalog.Run) error { return c.Create(t.Context(), run) },
 			done: func(t *testing.T, c *Catalog, run catalog.Run) bool {
-				return wantWhole(t, c, run, catalog.Running, 0)
+				return wantWhole(t, c, run, outcome.Running, 0)
 			},
 			again: catalog.ErrExists,
 		},
@@ -43,10 +44,10 @@ func theBreakable() map[string]breakable {
 				return c.Commit(t.Context(), over(run), many(brokenOutputs))
 			},
 			done: func(t *testing.T, c *Catalog, run catalog.Run) bool {
-				if partsOf(t, c, run) == (parts{string(catalog.Running), len(run.Labels), 0}) {
+				if partsOf(t, c, run) == (parts{string(outcome.Running), len(run.Labels), 0}) {
 					return false
 				}
-				return wantWhole(t, c, run, catalog.Complete, brokenOutputs)
+				return wantWhole(t, c, run, outcome.Complete, brokenOutputs)
 			},
 		},
 		"DropOutputs": {
@@ -55,7 +56,7 @@ func theBreakable() map[string]breakable {
 				return c.DropOutputs(t.Context(), run.Key, run.CreatedAt)
 			},
 			done: func(t *testing.T, c *Catalog, run catalog.Run) bool {
-				wantWhole(t, c, run, catalog.Complete, brokenOutputs)
+				wantWhole(t, c, run, outcome.Complete, brokenOutputs)
 				got, err := c.Get(t.Context(), run.Key)
 				must(t, err)
 				return !got.OutputsRemovedAt.IsZero()
@@ -65,7 +66,7 @@ func theBreakable() map[string]breakable {
 			before: ended,
 			do:     func(t *testing.T, c *Catalog, run catalog.Run) error { return c.Delete(t.Context(), run.Key) },
 			done: func(t *testing.T, c *Catalog, run catalog.Run) bool {
-				return !wantWhole(t, c, run, catalog.Complete, brokenOutputs)
+				return !wantWhole(t, c, run, outcome.Complete, brokenOutputs)
 			},
 			again: catalog.ErrNotFound,
 		},
@@ -88,7 +89,7 @@ func partsOf(t *testing.T, c *Catalog, run catalog.Run) (p parts) {
 }
 
 // wantWhole reports whether the run is there, and checks that it is there with all that belongs to it, or nothing of it.
-func wantWhole(t *testing.T, c *Catalog, run catalog.Run, state catalog.State, entries int) bool {
+func wantWhole(t *testing.T, c *Catalog, run catalog.Run, state outcome.State, entries int) bool {
 	t.Helper()
 	got := partsOf(t, c, run)
 	if got != (parts{}) && got != (parts{string(state), len(run.Labels), entries}) {

@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // Commit writes the final state of a run, its events and its outputs in one transaction. It retries an unreachable server
@@ -39,7 +40,7 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 			if err != nil {
 				return err
 			}
-			if was.State == catalog.Running {
+			if was.State == outcome.Running {
 				return catalog.ErrEnded
 			}
 		}

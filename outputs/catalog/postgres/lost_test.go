@@ -16,18 +16,19 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // sample is a run as small as it may be.
 func sample(id string) catalog.Run {
 	return catalog.Run{
-		Key: catalog.Key{ID: id, Attempt: 1}, State: catalog.Running,
+		Key: catalog.Key{ID: id, Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Running},
 		CreatedAt: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), Labels: map[string]string{"k": "v"},
 	}
 }
 
 func over(run catalog.Run) catalog.Run {
-	run.State, run.FinishedAt = catalog.Complete, run.CreatedAt.Add(time.Minute)
+	run.State, run.FinishedAt = outcome.Complete, run.CreatedAt.Add(time.Minute)
 	return run
 }
 
@@ -70,7 +71,7 @@ func wantCommitted(t *testing.T, c *Catalog, id string, n int64) {
 	must(t, err)
 	count := int64(0)
 	must(t, c.Outputs(t.Context(), run.Key, func(outputs.Entry) bool { count++; return true }))
-	if run.State != catalog.Complete || run.OutputsTotal != n || count != n {
+	if run.State != outcome.Complete || run.OutputsTotal != n || count != n {
 		t.Errorf("run %s is %s with %d of %d outputs, want %d", id, run.State, count, run.OutputsTotal, n)
 	}
 }
@@ -81,7 +82,7 @@ func wantOpen(t *testing.T, c *Catalog, id string) {
 	must(t, err)
 	count := 0
 	must(t, c.Outputs(t.Context(), run.Key, func(outputs.Entry) bool { count++; return true }))
-	if run.State != catalog.Running || count != 0 {
+	if run.State != outcome.Running || count != 0 {
 		t.Errorf("run %s is %s with %d outputs, want it running with none", id, run.State, count)
 	}
 }
@@ -148,7 +149,7 @@ func TestLostReplyOfCreate(t *testing.T) {
 		must(t, c.Create(t.Context(), run))
 		got, err := direct.Get(t.Context(), run.Key)
 		must(t, err)
-		if got.State != catalog.Running || got.Labels["k"] != "v" {
+		if got.State != outcome.Running || got.Labels["k"] != "v" {
 			t.Errorf("the row is %+v", got)
 		}
 		if err := c.Create(t.Context(), run); !errors.Is(err, catalog.ErrExists) {

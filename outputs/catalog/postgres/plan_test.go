@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // plan is how PostgreSQL answers a query (EXPLAIN), a line for each step.
@@ -48,8 +49,8 @@ func TestListingPlans(t *testing.T) {
 		FROM generate_series(1, 20000) i`)
 	server.execute(t, name, `ANALYZE scidex_oci.analysis_run`)
 	c := opened(t, server.url("runner", name))
-	of := func(states ...catalog.State) catalog.Filter { return catalog.Filter{States: states, Limit: 50} }
-	since := of(catalog.Failed)
+	of := func(states ...outcome.State) catalog.Filter { return catalog.Filter{States: states, Limit: 50} }
+	since := of(outcome.Failed)
 	since.Since = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	const byTime, byState = "Backward using analysis_run_created", "Backward using analysis_run_state"
 	tests := []struct {
@@ -57,14 +58,14 @@ func TestListingPlans(t *testing.T) {
 		filter     catalog.Filter
 	}{
 		{"the newest", byTime, catalog.Filter{Limit: 50}},
-		{"complete", byTime, of(catalog.Complete)},
-		{"a state that none has", byState, of(catalog.Lost)},
-		{"one that some have", byState, of(catalog.Failed)},
+		{"complete", byTime, of(outcome.Complete)},
+		{"a state that none has", byState, of(outcome.Lost)},
+		{"one that some have", byState, of(outcome.Failed)},
 		{"one that some have, since then", byState, since},
-		{"several", byTime, of(catalog.Failed, catalog.Error)},
-		{"all that have ended", byTime, of(catalog.Complete, catalog.Failed, catalog.Canceled, catalog.Error, catalog.Lost)},
-		{"an action", "Backward using analysis_run_action", catalog.Filter{ActionID: "a", States: []catalog.State{catalog.Complete}, Limit: 10}},
-		{"what has not ended", "analysis_run_open", of(catalog.Queued, catalog.Running)},
+		{"several", byTime, of(outcome.Failed, outcome.Error)},
+		{"all that have ended", byTime, of(outcome.Complete, outcome.Failed, outcome.Canceled, outcome.Error, outcome.Lost)},
+		{"an action", "Backward using analysis_run_action", catalog.Filter{ActionID: "a", States: []outcome.State{outcome.Complete}, Limit: 10}},
+		{"what has not ended", "analysis_run_open", of(outcome.Queued, outcome.Running)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,7 +91,7 @@ func TestUsagePlans(t *testing.T) {
 	c := opened(t, server.url("runner", name))
 	since := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	for _, filter := range []catalog.Filter{
-		{}, {Since: since, Until: since.Add(time.Hour)}, {States: []catalog.State{catalog.Complete}}, {Reasons: []string{"exit"}, Host: "h"},
+		{}, {Since: since, Until: since.Add(time.Hour)}, {States: []outcome.State{outcome.Complete}}, {Reasons: []outcome.Reason{"exit"}, Host: "h"},
 	} {
 		for _, label := range []string{"", "project"} {
 			sql, args, err := c.usageQuery(t.Context(), filter, label)

@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // A run that its worker's drain has ended comes again also where its end was committed without the job: by recovery, after the worker's
@@ -41,18 +42,18 @@ func TestGivenBackByRecovery(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				return over(ctx, c, run, catalog.Complete, queue.Finish)
+				return over(ctx, c, run, outcome.Complete, queue.Finish)
 			})
 			<-tried
-			first.State, first.Reason, first.Message, first.FinishedAt = catalog.Canceled, "stopped", "stopped by "+tt.by, time.Now()
+			first.State, first.Reason, first.Message, first.FinishedAt = outcome.Canceled, "stopped", "stopped by "+tt.by, time.Now()
 			if err := q.catalog.Commit(t.Context(), first, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil {
 				t.Fatal(err)
 			}
 			q.execute(`UPDATE scidex_oci.river_job SET state = 'available'`) // as the rescuer does when its time is over
 			if tt.again {
-				q.want("a", queue.Ended, catalog.Canceled, catalog.Complete)
+				q.want("a", queue.Ended, outcome.Canceled, outcome.Complete)
 			} else {
-				q.want("a", queue.Ended, catalog.Canceled)
+				q.want("a", queue.Ended, outcome.Canceled)
 			}
 		})
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // TestQueueMovedWhileItEnds: another transaction moves a job while River writes its end, and the worker goes on. River
@@ -21,7 +21,7 @@ func TestQueueMovedWhileItEnds(t *testing.T) {
 	q.work(func(ctx context.Context, c queue.Claim) error {
 		run, err := began(ctx, c)
 		if err != nil || run.ID != "a" {
-			return errors.Join(err, over(ctx, c, run, catalog.Complete, queue.Finish))
+			return errors.Join(err, over(ctx, c, run, outcome.Complete, queue.Finish))
 		}
 		started <- struct{}{}
 		<-release
@@ -51,5 +51,5 @@ func TestQueueMovedWhileItEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.submit("b") // written by the same part of River, after the other
-	q.want("b", queue.Ended, catalog.Complete)
+	q.want("b", queue.Ended, outcome.Complete)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // hands are claims of a worker that a test has in its hands: what it sends back ends the job's handler.
@@ -63,17 +64,17 @@ func TestQueueLoser(t *testing.T) {
 					t.Errorf("it has started too: %v", err)
 				}
 			}
-			if err := over(loser.ctx, loser.claim, row, catalog.Error, queue.Requeue); !errors.Is(err, catalog.ErrEnded) {
+			if err := over(loser.ctx, loser.claim, row, outcome.Error, queue.Requeue); !errors.Is(err, catalog.ErrEnded) {
 				t.Errorf("the loser has ended it: %v", err)
 			}
-			q.want("a", queue.Running, catalog.Running)
-			err = over(winner.ctx, winner.claim, won, catalog.Complete, queue.Finish)
+			q.want("a", queue.Running, outcome.Running)
+			err = over(winner.ctx, winner.claim, won, outcome.Complete, queue.Finish)
 			winner.end <- err
 			if err != nil {
 				t.Errorf("the winner could not commit: %v", err)
 			}
 			loser.end <- queue.ErrOpen
-			q.want("a", queue.Ended, catalog.Complete)
+			q.want("a", queue.Ended, outcome.Complete)
 		})
 	}
 }
@@ -88,7 +89,7 @@ func TestQueueOneJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.State, run.Reason, run.FinishedAt = catalog.Error, "host", time.Now()
+	run.State, run.Reason, run.FinishedAt = outcome.Error, "host", time.Now()
 	if err := q.catalog.Commit(t.Context(), run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil { // as recovery does
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func TestQueueOneJob(t *testing.T) {
 	if !strings.Contains(said, "its job is in the queue still") {
 		t.Errorf("enqueued beside its job: %s", said)
 	}
-	q.want("a", queue.Running, catalog.Error)
+	q.want("a", queue.Running, outcome.Error)
 	if _, err := q.Cancel(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestQueueAttemptOfAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := over(one.ctx, one.claim, run, catalog.Error, queue.Requeue); err != nil {
+	if err := over(one.ctx, one.claim, run, outcome.Error, queue.Requeue); err != nil {
 		t.Fatal(err)
 	}
 	one.end <- errors.New("no disk")
@@ -141,7 +142,7 @@ func TestQueueAttemptOfAnother(t *testing.T) {
 	if run, err = began(two.ctx, two.claim); err != nil || run.Attempt != 2 {
 		t.Fatalf("attempt %d, %v", run.Attempt, err)
 	}
-	run.State, run.Reason, run.FinishedAt = catalog.Lost, "supervisor_lost", time.Now()
+	run.State, run.Reason, run.FinishedAt = outcome.Lost, "supervisor_lost", time.Now()
 	if err := q.catalog.Commit(t.Context(), run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +154,7 @@ func TestQueueAttemptOfAnother(t *testing.T) {
 		t.Errorf("settled: %v", err)
 	}
 	three.end <- nil
-	q.want("a", queue.Ended, catalog.Error, catalog.Lost, catalog.Running)
+	q.want("a", queue.Ended, outcome.Error, outcome.Lost, outcome.Running)
 }
 
 // Errors that were committed without the job are counted like others.
@@ -167,7 +168,7 @@ func TestQueueRetriesOfRecovery(t *testing.T) {
 		if err != nil {
 			t.Fatalf("attempt %d: %v", attempt+1, err)
 		}
-		run.State, run.Reason, run.FinishedAt = catalog.Error, "host", time.Now()
+		run.State, run.Reason, run.FinishedAt = outcome.Error, "host", time.Now()
 		if err := q.catalog.Commit(t.Context(), run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }); err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +179,7 @@ func TestQueueRetriesOfRecovery(t *testing.T) {
 		t.Errorf("settled: %v", err)
 	}
 	last.end <- nil
-	q.want("a", queue.Ended, catalog.Error, catalog.Error)
+	q.want("a", queue.Ended, outcome.Error, outcome.Error)
 }
 
 // A row whose job River has given up ends, and may be queued again; one of a later job waits on.
@@ -194,8 +195,8 @@ func TestQueueGivenUp(t *testing.T) {
 		t.Errorf("there is no way out named: %v", err)
 	}
 	q.inHand()
-	q.want("a", queue.Ended, catalog.Lost)
-	q.want("b", queue.Waiting, catalog.Queued)
+	q.want("a", queue.Ended, outcome.Lost)
+	q.want("b", queue.Waiting, outcome.Queued)
 	if _, err := q.Retry(t.Context(), "a"); err != nil {
 		t.Error(err)
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // The further attempt of retry is submitted as the first was: with its class, priority and arguments.
@@ -40,7 +40,7 @@ func TestQueueRetryKeeps(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return over(ctx, c, run, catalog.Complete, queue.Finish)
+		return over(ctx, c, run, outcome.Complete, queue.Finish)
 	}, "gpu")
-	q.want("a", queue.Ended, catalog.Canceled, catalog.Complete)
+	q.want("a", queue.Ended, outcome.Canceled, outcome.Complete)
 }

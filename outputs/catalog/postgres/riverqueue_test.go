@@ -21,6 +21,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres/riverqueue"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // queued is a queue as the role of runs has it, and what its tests do with it.
@@ -90,7 +91,7 @@ func (q *queued) submit(id string, with ...func(*queue.Submission)) queue.Submis
 	s := queue.Submission{
 		Retries: 1,
 		Run: catalog.Run{
-			Key: catalog.Key{ID: id, Attempt: 1}, State: catalog.Queued, CreatedAt: time.Now(),
+			Key: catalog.Key{ID: id, Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Queued}, CreatedAt: time.Now(),
 			Request: json.RawMessage(`{"command": ["true"]}`),
 		},
 	}
@@ -101,7 +102,7 @@ func (q *queued) submit(id string, with ...func(*queue.Submission)) queue.Submis
 	if err != nil {
 		q.Fatal(err)
 	}
-	if want := (queue.Placed{Key: s.Run.Key, State: catalog.Queued}); len(placed) != 1 || placed[0] != want {
+	if want := (queue.Placed{Key: s.Run.Key, State: outcome.Queued}); len(placed) != 1 || placed[0] != want {
 		q.Errorf("placed %+v, want %+v", placed, want)
 	}
 	return s
@@ -129,10 +130,10 @@ func (q *queued) work(handle queue.Handler, classes ...string) (drain func()) {
 }
 
 // want waits until the queue has an analysis as it is to be: the state of its job, and of all its attempts.
-func (q *queued) want(id, job string, attempts ...catalog.State) {
+func (q *queued) want(id, job string, attempts ...outcome.State) {
 	q.Helper()
 	var e queue.Entry
-	var states []catalog.State
+	var states []outcome.State
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		var err error
 		if e, err = q.Get(context.WithoutCancel(q.Context()), id); err != nil {
@@ -165,7 +166,7 @@ func began(ctx context.Context, c queue.Claim) (catalog.Run, error) {
 }
 
 // over ends a run.
-func over(ctx context.Context, c queue.Claim, run catalog.Run, state catalog.State, then queue.Then) error {
+func over(ctx context.Context, c queue.Claim, run catalog.Run, state outcome.State, then queue.Then) error {
 	run.State, run.Reason, run.FinishedAt = state, "exit", time.Now()
 	listed := false
 	return c.Commit(ctx, run, func() (outputs.Entry, error) {
@@ -192,15 +193,15 @@ func TestQueueOnceMore(t *testing.T) {
 			return err
 		}
 		if tries == 1 {
-			return errors.Join(errors.New("no disk"), over(ctx, c, run, catalog.Error, queue.Requeue))
+			return errors.Join(errors.New("no disk"), over(ctx, c, run, outcome.Error, queue.Requeue))
 		}
-		err = over(ctx, c, run, catalog.Complete, queue.Finish)
+		err = over(ctx, c, run, outcome.Complete, queue.Finish)
 		if e, lost := q.Get(ctx, "a"); lost != nil || e.State != queue.Ended {
 			t.Errorf("the run is committed and its job is %s: %v", e.State, lost)
 		}
 		return err
 	})
-	q.want("a", queue.Ended, catalog.Error, catalog.Complete)
+	q.want("a", queue.Ended, outcome.Error, outcome.Complete)
 	if e, err := q.Get(t.Context(), "a"); err != nil || e.Tries != 2 || len(e.Errors) != 1 || e.Errors[0] != "no disk" {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -236,11 +237,11 @@ func TestQueueBySQL(t *testing.T) {
 			t.Errorf("brought %+v, want %+v", job, want)
 		}
 		if failures == 0 {
-			return errors.Join(errors.New("no disk"), over(ctx, c, run, catalog.Error, queue.Requeue))
+			return errors.Join(errors.New("no disk"), over(ctx, c, run, outcome.Error, queue.Requeue))
 		}
-		return over(ctx, c, run, catalog.Complete, queue.Finish)
+		return over(ctx, c, run, outcome.Complete, queue.Finish)
 	})
-	q.want("a", queue.Ended, catalog.Error, catalog.Error, catalog.Complete)
+	q.want("a", queue.Ended, outcome.Error, outcome.Error, outcome.Complete)
 	if first, second := <-before, <-before; first != 0 || second != 1 {
 		t.Errorf("%d failures before the first, %d before the second; want 0 and 1", first, second)
 	}
@@ -273,19 +274,19 @@ func TestQueueSuperseded(t *testing.T) {
 			first := <-takes
 			q.execute(`UPDATE scidex_oci.river_job SET state = 'available'`) // as River's rescuer does
 			second := <-takes
-			q.want("a", queue.Running, catalog.Lost, catalog.Running)
-			if err := over(first.ctx, first.claim, first.run, catalog.Complete, queue.Finish); !errors.Is(err, catalog.ErrEnded) {
+			q.want("a", queue.Running, outcome.Lost, outcome.Running)
+			if err := over(first.ctx, first.claim, first.run, outcome.Complete, queue.Finish); !errors.Is(err, catalog.ErrEnded) {
 				t.Errorf("the first could commit: %v", err)
 			}
 			first.end <- returned
 			time.Sleep(500 * time.Millisecond) // River would write what came of it within
-			q.want("a", queue.Running, catalog.Lost, catalog.Running)
-			err := over(second.ctx, second.claim, second.run, catalog.Complete, queue.Finish)
+			q.want("a", queue.Running, outcome.Lost, outcome.Running)
+			err := over(second.ctx, second.claim, second.run, outcome.Complete, queue.Finish)
 			second.end <- err
 			if err != nil {
 				t.Errorf("the second could not commit: %v", err)
 			}
-			q.want("a", queue.Ended, catalog.Lost, catalog.Complete)
+			q.want("a", queue.Ended, outcome.Lost, outcome.Complete)
 		})
 	}
 }
@@ -298,11 +299,11 @@ func TestQueueDoneAlready(t *testing.T) {
 	drain := q.work(func(ctx context.Context, c queue.Claim) error {
 		run, err := began(ctx, c)
 		if err == nil {
-			err = over(ctx, c, run, catalog.Failed, queue.Finish)
+			err = over(ctx, c, run, outcome.Failed, queue.Finish)
 		}
 		return err
 	})
-	q.want("a", queue.Ended, catalog.Failed)
+	q.want("a", queue.Ended, outcome.Failed)
 	drain()
 	q.execute(`UPDATE scidex_oci.river_job SET state = 'available', finalized_at = NULL`)
 	settled := make(chan error, 1)
@@ -314,7 +315,7 @@ func TestQueueDoneAlready(t *testing.T) {
 	if err := <-settled; !errors.Is(err, queue.ErrDone) {
 		t.Errorf("settled: %v", err)
 	}
-	q.want("a", queue.Ended, catalog.Failed)
+	q.want("a", queue.Ended, outcome.Failed)
 }
 
 // A drain gives a job back without counting the try, and a cancellation reaches it.
@@ -333,37 +334,37 @@ func TestQueueHandedBack(t *testing.T) {
 		if errors.Is(cause, queue.ErrDrained) {
 			then = queue.Requeue
 		}
-		err = over(context.WithoutCancel(ctx), c, run, catalog.Canceled, then)
+		err = over(context.WithoutCancel(ctx), c, run, outcome.Canceled, then)
 		causes <- cause
 		return errors.Join(cause, err)
 	}
 	drain := q.work(handle)
-	q.want("a", queue.Running, catalog.Running)
+	q.want("a", queue.Running, outcome.Running)
 	drain()
 	if err := <-causes; !errors.Is(err, queue.ErrDrained) {
 		t.Errorf("the cause is %v", err)
 	}
-	q.want("a", queue.Waiting, catalog.Canceled, catalog.Queued)
+	q.want("a", queue.Waiting, outcome.Canceled, outcome.Queued)
 	if e, err := q.Get(t.Context(), "a"); err != nil || e.Tries != 0 || len(e.Errors) != 0 {
 		t.Errorf("handed back it is %+v, %v", e, err)
 	}
 	q.work(handle)
-	q.want("a", queue.Running, catalog.Canceled, catalog.Running)
+	q.want("a", queue.Running, outcome.Canceled, outcome.Running)
 	if was, err := q.Cancel(t.Context(), "a"); err != nil || was.State != queue.Running {
 		t.Errorf("%+v, %v", was, err)
 	}
 	if err := <-causes; !errors.Is(err, queue.ErrCanceled) {
 		t.Errorf("the cause is %v", err)
 	}
-	q.want("a", queue.Ended, catalog.Canceled, catalog.Canceled)
+	q.want("a", queue.Ended, outcome.Canceled, outcome.Canceled)
 
 	q.submit("b")
-	q.want("b", queue.Running, catalog.Running)
+	q.want("b", queue.Running, outcome.Running)
 	q.execute(`UPDATE scidex_oci.river_job SET state = 'cancelled', finalized_at = now() WHERE state = 'running'`) // as the rescuer does
 	if _, err := q.Cancel(t.Context(), "b"); err != nil {
 		t.Error(err)
 	}
-	q.want("b", queue.Ended, catalog.Canceled)
+	q.want("b", queue.Ended, outcome.Canceled)
 	if _, err := q.Cancel(t.Context(), "a"); !errors.Is(err, catalog.ErrEnded) {
 		t.Errorf("canceled twice: %v", err)
 	}
@@ -389,16 +390,16 @@ func TestQueueCanceledBetween(t *testing.T) {
 				if before {
 					cancel()
 				}
-				err = over(ctx, c, run, catalog.Error, queue.Requeue)
+				err = over(ctx, c, run, outcome.Error, queue.Requeue)
 				if !before {
 					cancel()
 				}
 				return errors.Join(errors.New("no disk"), err)
 			})
 			if before {
-				q.want("a", queue.Ended, catalog.Error)
+				q.want("a", queue.Ended, outcome.Error)
 			} else {
-				q.want("a", queue.Ended, catalog.Error, catalog.Canceled)
+				q.want("a", queue.Ended, outcome.Error, outcome.Canceled)
 			}
 		})
 	}
@@ -460,9 +461,9 @@ func TestQueueRetry(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			state := catalog.State(run.ID)
+			state := outcome.State(run.ID)
 			if again {
-				state = catalog.Complete
+				state = outcome.Complete
 			}
 			if run.ID == "canceled" && !again {
 				t.Error("what was canceled runs")
@@ -471,8 +472,8 @@ func TestQueueRetry(t *testing.T) {
 		})
 	}
 	drain := work()
-	q.want("error", queue.Ended, catalog.Error)
-	q.want("failed", queue.Ended, catalog.Failed)
+	q.want("error", queue.Ended, outcome.Error)
+	q.want("failed", queue.Ended, outcome.Failed)
 	drain()
 	for id, want := range map[string]error{"failed": queue.ErrNoRetry, "waits": queue.ErrInQueue, "never": catalog.ErrNotFound} {
 		if _, err := q.Retry(t.Context(), id); !errors.Is(err, want) {
@@ -503,8 +504,8 @@ func TestQueueRetry(t *testing.T) {
 	}
 	again = true
 	work()
-	q.want("error", queue.Ended, catalog.Error, catalog.Complete)
-	q.want("canceled", queue.Ended, catalog.Canceled, catalog.Complete)
+	q.want("error", queue.Ended, outcome.Error, outcome.Complete)
+	q.want("canceled", queue.Ended, outcome.Canceled, outcome.Complete)
 }
 
 // Whoever retries and cancels at the same moment leaves an analysis that is to run, with its job, or one that is not, without.
@@ -529,7 +530,7 @@ func TestQueueRetryAndCancel(t *testing.T) {
 		})
 		both.Wait()
 		e, err := q.Get(ctx, "a")
-		if err != nil || (e.RunState == catalog.Queued) != (e.State == queue.Waiting) || e.RunState != catalog.Queued && e.RunState != catalog.Canceled {
+		if err != nil || (e.RunState == outcome.Queued) != (e.State == queue.Waiting) || e.RunState != outcome.Queued && e.RunState != outcome.Canceled {
 			t.Fatalf("%+v, %v", e, err)
 		}
 	}
@@ -564,39 +565,39 @@ func TestQueuePause(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return over(ctx, c, run, catalog.Complete, queue.Finish)
+		return over(ctx, c, run, outcome.Complete, queue.Finish)
 	}
 	q.work(handle)
 	q.submit("runs")
 	time.Sleep(1500 * time.Millisecond) // it would have polled
-	q.want("runs", queue.Waiting, catalog.Queued)
+	q.want("runs", queue.Waiting, outcome.Queued)
 	turn(q.Resume, q.Resume)
 	paused(false)
-	q.want("runs", queue.Running, catalog.Running)
+	q.want("runs", queue.Running, outcome.Running)
 	q.execute(`UPDATE scidex_oci.river_queue SET paused_at = now()`) // of which no worker hears
 	q.submit("waits")
 	close(let)
-	q.want("runs", queue.Ended, catalog.Complete)
+	q.want("runs", queue.Ended, outcome.Complete)
 	q.work(handle, "later", "default") // another one, of a class of its own too
 	q.submit("late", func(s *queue.Submission) { s.Class = "later" })
 	time.Sleep(1500 * time.Millisecond)
 	for _, id := range []string{"waits", "late"} {
-		q.want(id, queue.Waiting, catalog.Queued)
+		q.want(id, queue.Waiting, outcome.Queued)
 		if e, err := q.Get(t.Context(), id); err != nil || e.Why != "the queue is paused" {
 			t.Errorf("%+v, %v", e, err)
 		}
 	}
 	turn(q.Resume)
-	q.want("waits", queue.Ended, catalog.Complete)
-	q.want("late", queue.Ended, catalog.Complete)
+	q.want("waits", queue.Ended, outcome.Complete)
+	q.want("late", queue.Ended, outcome.Complete)
 
 	// A worker that has heard of a pause, and not of its end, finds that out.
 	turn(q.Pause)
 	q.submit("unheard")
 	time.Sleep(200 * time.Millisecond)
-	q.want("unheard", queue.Waiting, catalog.Queued)
+	q.want("unheard", queue.Waiting, outcome.Queued)
 	q.execute(`UPDATE scidex_oci.river_queue SET paused_at = NULL`)
-	q.want("unheard", queue.Ended, catalog.Complete)
+	q.want("unheard", queue.Ended, outcome.Complete)
 }
 
 // Workers hear of jobs by NOTIFY; one of which they do not hear they find all the same.
@@ -607,16 +608,16 @@ func TestQueueHears(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return over(ctx, c, run, catalog.Complete, queue.Finish)
+		return over(ctx, c, run, outcome.Complete, queue.Finish)
 	})
 	q.submit("first")
-	q.want("first", queue.Ended, catalog.Complete)
+	q.want("first", queue.Ended, outcome.Complete)
 	const jobs, poll = 20, 5 * time.Second // half of them would take more than half a poll, were they found by polling
 	soon := 0
 	for i := range jobs {
 		id, start := fmt.Sprint("told-", i), time.Now()
 		q.submit(id)
-		q.want(id, queue.Ended, catalog.Complete)
+		q.want(id, queue.Ended, outcome.Complete)
 		if time.Since(start) < poll/2 {
 			soon++
 		}
@@ -626,7 +627,7 @@ func TestQueueHears(t *testing.T) {
 	}
 	q.submit("later", func(s *queue.Submission) { s.After = 24 * time.Hour })
 	q.execute(`UPDATE scidex_oci.river_job SET state = 'available', scheduled_at = now() WHERE state = 'scheduled'`) // of which no worker hears
-	q.want("later", queue.Ended, catalog.Complete)
+	q.want("later", queue.Ended, outcome.Complete)
 }
 
 // A worker takes those of its classes, by priority and then in their order, and none before its time.
@@ -671,10 +672,10 @@ func TestQueueOrder(t *testing.T) {
 			return err
 		}
 		taken <- run.ID
-		return over(ctx, c, run, catalog.Complete, queue.Finish)
+		return over(ctx, c, run, outcome.Complete, queue.Finish)
 	}
 	q.work(handle)
-	q.want("soon", queue.Ended, catalog.Complete)
+	q.want("soon", queue.Ended, outcome.Complete)
 	if took := time.Since(submitted); took < soon {
 		t.Errorf("it was taken %v before its time", soon-took)
 	}
@@ -691,10 +692,10 @@ func TestQueueOrder(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"other", "never", "at"} {
-		q.want(id, queue.Waiting, catalog.Queued)
+		q.want(id, queue.Waiting, outcome.Queued)
 	}
 	q.work(handle, "gpu")
-	q.want("other", queue.Ended, catalog.Complete)
+	q.want("other", queue.Ended, outcome.Complete)
 	if e, err := q.Get(t.Context(), "never"); err != nil || e.NextAt == nil || time.Until(*e.NextAt) < 23*time.Hour {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -707,7 +708,7 @@ func TestQueueUnique(t *testing.T) {
 	ctx := context.WithoutCancel(t.Context())
 	asking := func(id, request string) queue.Submission {
 		return queue.Submission{Unique: true, Run: catalog.Run{
-			Key: catalog.Key{ID: id, Attempt: 1}, State: catalog.Queued, CreatedAt: time.Now(), Request: json.RawMessage(request),
+			Key: catalog.Key{ID: id, Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Queued}, CreatedAt: time.Now(), Request: json.RawMessage(request),
 		}}
 	}
 	const n = 8
@@ -766,7 +767,7 @@ func TestQueueReturned(t *testing.T) {
 			return err
 		}
 		<-let
-		return over(ctx, c, run, catalog.Complete, queue.Finish)
+		return over(ctx, c, run, outcome.Complete, queue.Finish)
 	})
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		e, err := q.Get(t.Context(), "a")
@@ -777,12 +778,12 @@ func TestQueueReturned(t *testing.T) {
 			t.Fatalf("%+v, %v", e, err)
 		}
 	}
-	q.want("a", queue.Running, catalog.Running)
+	q.want("a", queue.Running, outcome.Running)
 	if e, err := q.Get(t.Context(), "a"); err != nil || e.Why != "" {
 		t.Errorf("%+v, %v", e, err)
 	}
 	close(let)
-	q.want("a", queue.Ended, catalog.Complete)
+	q.want("a", queue.Ended, outcome.Complete)
 }
 
 // A job that cannot be read ends, with the row that waits for it; one without a row is canceled; one that a newer
@@ -807,13 +808,13 @@ func TestQueueGarbage(t *testing.T) {
 		_, err := began(ctx, c)
 		return err
 	})
-	q.want("bad", queue.Ended, catalog.Error)
+	q.want("bad", queue.Ended, outcome.Error)
 	if key, err := q.Retry(t.Context(), "bad"); err == nil || !strings.Contains(err.Error(), "cannot be read") {
 		t.Errorf("retried as %v: %v", key, err)
 	}
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		open, err := q.List(t.Context(), false, 0)
-		if err == nil && len(open) == 1 && open[0].ID == "newer" && strings.Contains(open[0].Why, "version 2") && open[0].RunState == catalog.Queued {
+		if err == nil && len(open) == 1 && open[0].ID == "newer" && strings.Contains(open[0].Why, "version 2") && open[0].RunState == outcome.Queued {
 			break
 		}
 		if err != nil || time.Now().After(deadline) {
@@ -841,8 +842,8 @@ func TestQueueRescued(t *testing.T) {
 		}
 		return <-die
 	})
-	q.want("started", queue.Running, catalog.Running)
-	q.want("taken", queue.Running, catalog.Queued)
+	q.want("started", queue.Running, outcome.Running)
+	q.want("taken", queue.Running, outcome.Queued)
 	again := make(chan string, len(ids))
 	q.work(func(ctx context.Context, c queue.Claim) error {
 		run, err := began(ctx, c)
@@ -850,14 +851,14 @@ func TestQueueRescued(t *testing.T) {
 			return nil
 		}
 		again <- run.ID
-		return errors.Join(err, over(ctx, c, run, catalog.Complete, queue.Finish))
+		return errors.Join(err, over(ctx, c, run, outcome.Complete, queue.Finish))
 	}, "other")
 	e, err := q.Get(t.Context(), "started")
 	if err != nil {
 		t.Fatal(err)
 	}
 	die <- queue.ErrOpen // one place is free for the third
-	q.want("canceled", queue.Running, catalog.Running)
+	q.want("canceled", queue.Running, outcome.Running)
 	if _, err := q.Cancel(t.Context(), "canceled"); err != nil {
 		t.Fatal(err)
 	}
@@ -868,9 +869,9 @@ func TestQueueRescued(t *testing.T) {
 	if n, err := q.Rescue(t.Context(), e.Worker); n != 3 || err != nil {
 		t.Errorf("rescued %d, want 3: %v", n, err)
 	}
-	q.want("taken", queue.Ended, catalog.Complete)
-	q.want("started", queue.Ended, catalog.Lost, catalog.Complete)
-	q.want("canceled", queue.Ended, catalog.Canceled)
+	q.want("taken", queue.Ended, outcome.Complete)
+	q.want("started", queue.Ended, outcome.Lost, outcome.Complete)
+	q.want("canceled", queue.Ended, outcome.Canceled)
 	if e, err := q.Get(t.Context(), "started"); err != nil || e.Tries != 2 || len(e.Errors) != 1 || !strings.Contains(e.Errors[0], "is dead") {
 		t.Errorf("%+v, %v", e, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 func plainly(err error) error { return err }
@@ -100,7 +101,7 @@ func wantVersion1(t *testing.T, c *Catalog) {
 	t.Helper()
 	run, err := c.Get(t.Context(), catalog.Key{ID: "old"})
 	must(t, err)
-	if run.State != catalog.Failed || run.ExitCode != 137 || run.Signal != "SIGKILL" || run.Labels["k"] != "v" ||
+	if run.State != outcome.Failed || run.ExitCode != 137 || run.Signal != "SIGKILL" || run.Labels["k"] != "v" ||
 		run.Pinned || !run.OutputsRemovedAt.IsZero() ||
 		len(run.Blobs) != 1 || run.OutputsTotal != 1 || string(run.Report) != `{"usage":{}}` {
 		t.Errorf("run %+v", run)

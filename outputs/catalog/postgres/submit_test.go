@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // errRolledBack undoes a transaction.
@@ -55,7 +56,7 @@ func (q *queued) rows(id string) (all string) {
 func completes(ctx context.Context, c queue.Claim) error {
 	run, err := began(ctx, c)
 	if err == nil {
-		err = over(ctx, c, run, catalog.Complete, queue.Finish)
+		err = over(ctx, c, run, outcome.Complete, queue.Finish)
 	}
 	return err
 }
@@ -74,7 +75,7 @@ func TestSubmitBySQL(t *testing.T) {
 		t.Fatalf("%q, %v", id, err)
 	}
 	_, err = q.Submit(t.Context(), []queue.Submission{{Retries: 1, Run: catalog.Run{
-		Key: catalog.Key{ID: "b", Attempt: 1}, State: catalog.Queued, CreatedAt: time.Now(),
+		Key: catalog.Key{ID: "b", Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Queued}, CreatedAt: time.Now(),
 		Labels: map[string]string{"k": "v", "empty": ""}, Request: json.RawMessage(request),
 	}}})
 	if err != nil {
@@ -89,8 +90,8 @@ func TestSubmitBySQL(t *testing.T) {
 		t.Errorf("without an id it made %q: %+v, %v, %v", made, run, err, lost)
 	}
 	q.work(completes)
-	q.want("a", queue.Ended, catalog.Complete)
-	q.want(made, queue.Ended, catalog.Complete)
+	q.want("a", queue.Ended, outcome.Complete)
+	q.want(made, queue.Ended, outcome.Complete)
 }
 
 // A worker is told as by River's own insert.
@@ -175,7 +176,7 @@ func TestSubmitRefuses(t *testing.T) {
 		if _, err := q.bySQL(`{"id": "`+state+`"}`, nil); err != nil {
 			t.Errorf("after an attempt that is %s: %v", state, err)
 		}
-		q.want(state, queue.Waiting, catalog.State(state), catalog.Queued)
+		q.want(state, queue.Waiting, outcome.State(state), outcome.Queued)
 	}
 }
 
@@ -274,5 +275,5 @@ func TestSubmitByRiver(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.work(completes)
-	q.want("a", queue.Ended, catalog.Complete)
+	q.want("a", queue.Ended, outcome.Complete)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 func wait(ctx context.Context) error {
@@ -86,7 +87,7 @@ func TestNULAndBrokenText(t *testing.T) {
 		t.Error("a label with NUL was accepted and cannot be kept")
 	}
 	for _, name := range []string{"a\x00", "\xff"} {
-		if runs, err := c.List(t.Context(), catalog.Filter{ID: name, States: []catalog.State{catalog.State(name)}, Labels: map[string]string{name: name}}); err != nil || len(runs) != 0 {
+		if runs, err := c.List(t.Context(), catalog.Filter{ID: name, States: []outcome.State{outcome.State(name)}, Labels: map[string]string{name: name}}); err != nil || len(runs) != 0 {
 			t.Errorf("List of %q = %v, %v", name, runs, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // What a queue in the same database does with rows of the catalog in one transaction (riverqueue). A transaction that locks
@@ -106,10 +107,10 @@ func Begin(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 	if err != nil {
 		return err
 	}
-	if was.State != catalog.Queued {
+	if was.State != outcome.Queued {
 		return catalog.ErrExists
 	}
-	run.State = catalog.Running
+	run.State = outcome.Running
 	move, err := catalog.Updated(was, run)
 	if err != nil {
 		return err

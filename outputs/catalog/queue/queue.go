@@ -14,6 +14,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // Job is what a queue delivers to workers.
@@ -70,7 +71,7 @@ type Submission struct {
 // Placed is the run for a submission: its own, or that of an equal one.
 type Placed struct {
 	Key   catalog.Key
-	State catalog.State // queued, or running if another's
+	State outcome.State // queued, or running if another's
 	Other bool
 }
 
@@ -220,7 +221,7 @@ type Entry struct {
 	Priority    int           `json:"priority"`
 	Attempt     int           `json:"attempt"` // the last
 	State       string        `json:"state"`   // of the job: waiting, retrying, running, ended
-	RunState    catalog.State `json:"run_state"`
+	RunState    outcome.State `json:"run_state"`
 	SubmittedAt time.Time     `json:"submitted_at"`
 	NextAt      *time.Time    `json:"next_at,omitempty"`  // of a waiting one: not before
 	TakenAt     *time.Time    `json:"taken_at,omitempty"` // by its last worker

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // Where collects conditions on a row, as SQL and its arguments.
@@ -74,7 +75,7 @@ func (w *Where) Runs(filter catalog.Filter) {
 		w.Add(`(created_at, id, attempt) < (%s, %s, %s)`, w.Moment(after.CreatedAt), after.ID, after.Attempt)
 	}
 	w.States(filter.States)
-	if len(filter.States) > 0 && !slices.ContainsFunc(filter.States, catalog.State.Final) {
+	if len(filter.States) > 0 && !slices.ContainsFunc(filter.States, outcome.State.Final) {
 		w.Add(open)
 	}
 	if ofState(filter) {
@@ -84,7 +85,7 @@ func (w *Where) Runs(filter catalog.Filter) {
 }
 
 // States adds that a run is in one of the states, if there are any.
-func (w *Where) States(states []catalog.State) { in(w, `state`, states) }
+func (w *Where) States(states []outcome.State) { in(w, `state`, states) }
 
 // ofState reports whether the index by state has what filter selects in listing order: several states would have to be
 // sorted, and an id or a label finds fewer.
@@ -93,7 +94,7 @@ func ofState(filter catalog.Filter) bool {
 		return false
 	}
 	state := filter.States[0]
-	return state.Final() && state != catalog.Complete
+	return state.Final() && state != outcome.Complete
 }
 
 // in adds that a column has one of the values, if there are any.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 func TestWhere(t *testing.T) {
@@ -27,38 +28,38 @@ func TestWhere(t *testing.T) {
 		{"names", catalog.Filter{Host: "h", ID: "a"}, " WHERE host = $1 AND id = $2", []any{"h", "a"}},
 		{
 			"sets",
-			catalog.Filter{States: []catalog.State{"failed", "lost"}, Reasons: []string{"exit"}},
+			catalog.Filter{States: []outcome.State{"failed", "lost"}, Reasons: []outcome.Reason{"exit"}},
 			" WHERE state IN ($1, $2) AND reason IN ($3)",
 			[]any{"failed", "lost", "exit"},
 		},
 		{
 			"what has not ended",
-			catalog.Filter{States: []catalog.State{catalog.Running}},
+			catalog.Filter{States: []outcome.State{outcome.Running}},
 			" WHERE state IN ($1) AND state IN ('queued', 'running')",
 			[]any{"running"},
 		},
 		{
 			"what may have ended",
-			catalog.Filter{States: []catalog.State{catalog.Running, catalog.Lost}},
+			catalog.Filter{States: []outcome.State{outcome.Running, outcome.Lost}},
 			" WHERE state IN ($1, $2)",
 			[]any{"running", "lost"},
 		},
 		{
 			"one other than complete",
-			catalog.Filter{States: []catalog.State{catalog.Lost}, Since: at},
+			catalog.Filter{States: []outcome.State{outcome.Lost}, Since: at},
 			" WHERE created_at >= $1 AND state IN ($2) AND state IN ('failed', 'canceled', 'error', 'lost')",
 			[]any{at.Unix(), "lost"},
 		},
-		{"complete", catalog.Filter{States: []catalog.State{catalog.Complete}}, " WHERE state IN ($1)", []any{"complete"}},
+		{"complete", catalog.Filter{States: []outcome.State{outcome.Complete}}, " WHERE state IN ($1)", []any{"complete"}},
 		{
 			"of an id",
-			catalog.Filter{States: []catalog.State{catalog.Lost}, ID: "a"},
+			catalog.Filter{States: []outcome.State{outcome.Lost}, ID: "a"},
 			" WHERE id = $1 AND state IN ($2)",
 			[]any{"a", "lost"},
 		},
 		{
 			"with a label",
-			catalog.Filter{States: []catalog.State{catalog.Lost}, Labels: map[string]string{"k": "v"}},
+			catalog.Filter{States: []outcome.State{outcome.Lost}, Labels: map[string]string{"k": "v"}},
 			" WHERE state IN ($1)",
 			[]any{"lost"},
 		},
@@ -70,8 +71,8 @@ func TestWhere(t *testing.T) {
 			[]any{at.Unix(), "a", 2},
 		},
 		{"a string that is in no row", catalog.Filter{ID: "unheld", Host: "h"}, " WHERE host = $1 AND 1 = 0", []any{"h"}},
-		{"one of two that is in no row", catalog.Filter{Reasons: []string{"unheld", "exit"}}, " WHERE reason IN ($1)", []any{"exit"}},
-		{"a set of which none is in a row", catalog.Filter{Reasons: []string{"unheld"}}, " WHERE 1 = 0", nil},
+		{"one of two that is in no row", catalog.Filter{Reasons: []outcome.Reason{"unheld", "exit"}}, " WHERE reason IN ($1)", []any{"exit"}},
+		{"a set of which none is in a row", catalog.Filter{Reasons: []outcome.Reason{"unheld"}}, " WHERE 1 = 0", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

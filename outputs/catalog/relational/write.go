@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // ValidateIntent returns why no row can be written for a run, or nil.
@@ -34,7 +35,7 @@ func (d Dialect) Insert(ctx context.Context, tx Tx, run catalog.Run) error {
 	columns := `id, attempt, state, reason, message, created_at, started_at, request, place, report, host, boot_id, tool_version, pinned`
 	values := `$1, $2, $3, $4, $5, $6, $7, $8::json, $9::json, $10::json, $11, $12, $13, $14`
 	args := []any{
-		run.ID, run.Attempt, string(run.State), d.orNull(run.Reason), d.orNull(run.Message), d.Moment(run.CreatedAt), d.Moment(run.StartedAt),
+		run.ID, run.Attempt, string(run.State), d.orNull(string(run.Reason)), d.orNull(run.Message), d.Moment(run.CreatedAt), d.Moment(run.StartedAt),
 		DocumentOrNull(run.Request), DocumentOrNull(run.Place), DocumentOrNull(run.Report), d.Text(run.Host), d.Text(run.BootID), d.Text(run.ToolVersion), run.Pinned,
 	}
 	if d.HasAction {
@@ -118,7 +119,7 @@ func (c Catalog) Amend(ctx context.Context, run catalog.Run) error {
 		}
 		set := `state = $3, reason = $4, message = $5, exit_code = $6, report = coalesce($7::json, report)`
 		args := []any{
-			run.ID, run.Attempt, string(move.State()), c.d.orNull(run.Reason), c.d.orNull(run.Message), run.ExitCode, DocumentOrNull(run.Report),
+			run.ID, run.Attempt, string(move.State()), c.d.orNull(string(run.Reason)), c.d.orNull(run.Message), run.ExitCode, DocumentOrNull(run.Report),
 		}
 		if c.d.HasAction {
 			set, args = set+`, action_id = CASE WHEN $7::json IS NULL THEN action_id ELSE $8 END`, append(args, actionID(run.Report))
@@ -179,7 +180,7 @@ func (d Dialect) Standing(ctx context.Context, tx Tx, key catalog.Key) (was cata
 
 // removable returns why a run, or its outputs, must not be removed. The row is locked against Pin until the end.
 func (d Dialect) removable(ctx context.Context, tx Tx, key catalog.Key) error {
-	var state catalog.State
+	var state outcome.State
 	var pinned bool
 	err := one(ctx, tx, func(row Row) error { return row.Scan(&state, &pinned) },
 		`SELECT state, pinned FROM scidex_oci.analysis_run WHERE id = $1 AND attempt = $2 FOR UPDATE`, d.Text(key.ID), key.Attempt)
@@ -238,7 +239,7 @@ func (d Dialect) end(ctx context.Context, tx Tx, run catalog.Run, move catalog.M
 		place = coalesce($10::json, place), report = coalesce($11::json, report),
 		outputs_total = $12, rejected_total = $13, outputs_removed_at = coalesce($14, outputs_removed_at)`
 	args := []any{
-		run.ID, run.Attempt, string(move.State()), d.orNull(run.Reason), d.orNull(run.Message), run.ExitCode, d.orNull(run.Signal),
+		run.ID, run.Attempt, string(move.State()), d.orNull(string(run.Reason)), d.orNull(run.Message), run.ExitCode, d.orNull(string(run.Signal)),
 		d.Moment(run.StartedAt), d.Moment(run.FinishedAt), DocumentOrNull(run.Place), DocumentOrNull(run.Report),
 		counted.Outputs, counted.Rejected, d.Moment(run.OutputsRemovedAt),
 	}

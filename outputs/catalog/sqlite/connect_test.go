@@ -11,10 +11,11 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 func going(id string) catalog.Run {
-	return catalog.Run{Key: catalog.Key{ID: id, Attempt: 1}, State: catalog.Running, CreatedAt: time.Unix(1, 0).UTC()}
+	return catalog.Run{Key: catalog.Key{ID: id, Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Running}, CreatedAt: time.Unix(1, 0).UTC()}
 }
 
 // withRun opens a catalog in a new directory, with a run that goes on.
@@ -45,7 +46,7 @@ func TestReplaced(t *testing.T) {
 			must(t, os.Rename(path, path+".aside"))
 			must(t, replace(path))
 			before, _ := os.Stat(path)
-			run.State, run.FinishedAt = catalog.Complete, run.CreatedAt
+			run.State, run.FinishedAt = outcome.Complete, run.CreatedAt
 			for call, err := range map[string]error{
 				"Commit": c.Commit(t.Context(), run, none),
 				"Create": c.Create(t.Context(), going("b")),
@@ -83,7 +84,7 @@ func makeAnother(t *testing.T, path string) error {
 // TestReplacedInTransaction: what is committed into a file that lost its name in the transaction is an error.
 func TestReplacedInTransaction(t *testing.T) {
 	c, path, run := withRun(t)
-	run.State, run.FinishedAt = catalog.Complete, run.CreatedAt
+	run.State, run.FinishedAt = outcome.Complete, run.CreatedAt
 	err := c.Commit(t.Context(), run, func() (outputs.Entry, error) {
 		must(t, os.Rename(path, path+".aside"))
 		return none()
@@ -99,7 +100,7 @@ func TestReplacedInTransaction(t *testing.T) {
 func TestEmptied(t *testing.T) {
 	c, path, run := withRun(t)
 	must(t, os.Truncate(path, 0))
-	run.State, run.FinishedAt = catalog.Complete, run.CreatedAt
+	run.State, run.FinishedAt = outcome.Complete, run.CreatedAt
 	for range 2 {
 		if err := c.Commit(t.Context(), run, none); !errors.Is(err, errReplaced) {
 			t.Errorf("it was emptied: %v", err)
@@ -117,7 +118,7 @@ func TestCutLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, path, run := withRun(t)
 			must(t, cut(path+"-wal"))
-			run.State, run.FinishedAt = catalog.Complete, run.CreatedAt
+			run.State, run.FinishedAt = outcome.Complete, run.CreatedAt
 			if err := c.Commit(t.Context(), run, none); err == nil || !catalog.MayPass(err) || !strings.Contains(err.Error(), "truncated or removed") {
 				t.Errorf("commit: %v", err)
 			}
@@ -136,6 +137,6 @@ func TestEmptiedLog(t *testing.T) {
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() > 0 {
 		t.Fatalf("the log: %v, %v", info, err)
 	}
-	run.State, run.FinishedAt = catalog.Complete, run.CreatedAt
+	run.State, run.FinishedAt = outcome.Complete, run.CreatedAt
 	must(t, c.Commit(t.Context(), run, none))
 }

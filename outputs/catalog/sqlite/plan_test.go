@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // plan is how SQLite answers a query (sqlite.org/eqp.html), a line for each step.
@@ -114,19 +115,19 @@ func TestListingPlans(t *testing.T) {
 		want, never string
 	}{
 		{"the newest", catalog.Filter{Limit: 50}, "SCAN r USING INDEX analysis_run_created", sorted},
-		{"what has not ended", catalog.Filter{States: []catalog.State{catalog.Running, catalog.Queued}, Host: "h"}, "SCAN r USING INDEX analysis_run_open", sorted},
+		{"what has not ended", catalog.Filter{States: []outcome.State{outcome.Running, outcome.Queued}, Host: "h"}, "SCAN r USING INDEX analysis_run_open", sorted},
 		{"a rare label", catalog.Filter{Labels: map[string]string{"rare": "v"}}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=? AND attempt=?)", "analysis_run_created"},
 		{"a common label", catalog.Filter{Labels: map[string]string{"common": "v"}, Limit: 50}, "SCAN r USING INDEX analysis_run_created", sorted},
 		{"both", catalog.Filter{Labels: map[string]string{"common": "v", "rare": "v"}}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=? AND attempt=?)", "analysis_run_created"},
-		{"one state", catalog.Filter{States: []catalog.State{catalog.Lost}, Since: time.Now(), Limit: 50}, "SEARCH r USING INDEX analysis_run_state (state=? AND created_at>?)", sorted},
-		{"several states", catalog.Filter{States: []catalog.State{catalog.Lost, catalog.Error}, Limit: 50}, "SCAN r USING INDEX analysis_run_created", sorted},
-		{"complete", catalog.Filter{States: []catalog.State{catalog.Complete}, Limit: 50}, "SCAN r USING INDEX analysis_run_created", sorted},
-		{"one state of an id", catalog.Filter{States: []catalog.State{catalog.Lost}, ID: "a"}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=?)", "analysis_run_state"},
-		{"one state with a rare label", catalog.Filter{States: []catalog.State{catalog.Lost}, Labels: map[string]string{"rare": "v"}}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=? AND attempt=?)", "analysis_run_state"},
-		{"an action", catalog.Filter{ActionID: "a", States: []catalog.State{catalog.Complete}, Limit: 10}, "SEARCH r USING INDEX analysis_run_action (<expr>=?)", sorted},
+		{"one state", catalog.Filter{States: []outcome.State{outcome.Lost}, Since: time.Now(), Limit: 50}, "SEARCH r USING INDEX analysis_run_state (state=? AND created_at>?)", sorted},
+		{"several states", catalog.Filter{States: []outcome.State{outcome.Lost, outcome.Error}, Limit: 50}, "SCAN r USING INDEX analysis_run_created", sorted},
+		{"complete", catalog.Filter{States: []outcome.State{outcome.Complete}, Limit: 50}, "SCAN r USING INDEX analysis_run_created", sorted},
+		{"one state of an id", catalog.Filter{States: []outcome.State{outcome.Lost}, ID: "a"}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=?)", "analysis_run_state"},
+		{"one state with a rare label", catalog.Filter{States: []outcome.State{outcome.Lost}, Labels: map[string]string{"rare": "v"}}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=? AND attempt=?)", "analysis_run_state"},
+		{"an action", catalog.Filter{ActionID: "a", States: []outcome.State{outcome.Complete}, Limit: 10}, "SEARCH r USING INDEX analysis_run_action (<expr>=?)", sorted},
 		{"a page", catalog.Filter{After: page, Limit: 50}, "SEARCH r USING INDEX analysis_run_created ((created_at,id,attempt)<(?,?,?))", sorted},
-		{"a page of one state", catalog.Filter{States: []catalog.State{catalog.Lost}, After: page, Limit: 50}, "SEARCH r USING INDEX analysis_run_state (state=? AND (created_at,id,attempt)<(?,?,?))", sorted},
-		{"a page of what has not ended", catalog.Filter{States: []catalog.State{catalog.Running}, After: page, Limit: 50}, "SEARCH r USING INDEX analysis_run_open ((created_at,id,attempt)<(?,?,?))", sorted},
+		{"a page of one state", catalog.Filter{States: []outcome.State{outcome.Lost}, After: page, Limit: 50}, "SEARCH r USING INDEX analysis_run_state (state=? AND (created_at,id,attempt)<(?,?,?))", sorted},
+		{"a page of what has not ended", catalog.Filter{States: []outcome.State{outcome.Running}, After: page, Limit: 50}, "SEARCH r USING INDEX analysis_run_open ((created_at,id,attempt)<(?,?,?))", sorted},
 		{"a page of a common label", catalog.Filter{Labels: map[string]string{"common": "v"}, After: page, Limit: 50}, "SEARCH r USING INDEX analysis_run_created ((created_at,id,attempt)<(?,?,?))", sorted},
 		{"a text", catalog.Filter{Text: "a", Limit: 50}, "SCAN r USING INDEX analysis_run_created", sorted},
 		{"an id", catalog.Filter{ID: "a"}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=?)", "analysis_run_created"},
@@ -196,8 +197,8 @@ func TestUsagePlan(t *testing.T) {
 		{"all", "", catalog.Filter{}, covered},
 		{"by a label", "common", catalog.Filter{}, covered},
 		{"since then", "", catalog.Filter{Since: time.Now(), Until: time.Now()}, "SEARCH " + covered + " (<expr>>?)"},
-		{"of states and reasons", "", catalog.Filter{States: []catalog.State{catalog.Complete, catalog.Failed}, Reasons: []string{"exit"}}, covered},
-		{"of one state", "", catalog.Filter{States: []catalog.State{catalog.Failed}}, covered},
+		{"of states and reasons", "", catalog.Filter{States: []outcome.State{outcome.Complete, outcome.Failed}, Reasons: []outcome.Reason{"exit"}}, covered},
+		{"of one state", "", catalog.Filter{States: []outcome.State{outcome.Failed}}, covered},
 		{"of a common label", "common", catalog.Filter{Labels: map[string]string{"common": "v"}}, covered},
 		{"of a rare label", "", catalog.Filter{Labels: map[string]string{"rare": "v"}}, "SEARCH r USING INDEX sqlite_autoindex_analysis_run_1 (id=? AND attempt=?)"},
 	}

@@ -17,12 +17,13 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // sample is a run as small as it may be.
 func sample(id string) catalog.Run {
 	return catalog.Run{
-		Key: catalog.Key{ID: id, Attempt: 1}, State: catalog.Running,
+		Key: catalog.Key{ID: id, Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Running},
 		CreatedAt: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), Labels: map[string]string{"k": "v"},
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/test/durable"
 )
 
@@ -86,7 +87,7 @@ func wantVersion1(t *testing.T, c *Catalog) {
 	t.Helper()
 	run, err := c.Get(t.Context(), catalog.Key{ID: "old"})
 	must(t, err)
-	if run.State != catalog.Failed || run.ExitCode != 137 || run.Signal != "SIGKILL" || run.Labels["k"] != "v" ||
+	if run.State != outcome.Failed || run.ExitCode != 137 || run.Signal != "SIGKILL" || run.Labels["k"] != "v" ||
 		run.Pinned || !run.OutputsRemovedAt.IsZero() ||
 		len(run.Blobs) != 1 || run.OutputsTotal != 1 || string(run.Report) != `{"usage":{}}` {
 		t.Errorf("run %+v", run)
@@ -112,7 +113,7 @@ func wantNews(t *testing.T, c *Catalog) {
 	t.Helper()
 	run, err := c.Get(t.Context(), catalog.Key{ID: "open"})
 	must(t, err)
-	run.State, run.FinishedAt = catalog.Complete, run.CreatedAt.Add(time.Second)
+	run.State, run.FinishedAt = outcome.Complete, run.CreatedAt.Add(time.Second)
 	run.Events = []catalog.Event{{At: run.FinishedAt, Kind: "connect", Severity: "high", Blocked: true, Count: 7}}
 	must(t, c.Commit(t.Context(), run, func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }))
 	wantEvents(t, c, run.Key, run.Events)
@@ -163,7 +164,7 @@ func TestUpgradeFromEveryVersion(t *testing.T) {
 			wantVersion1(t, c)
 			wantNews(t, c)
 			wantRetention(t, c)
-			runs, err := c.List(t.Context(), catalog.Filter{States: []catalog.State{catalog.Failed}})
+			runs, err := c.List(t.Context(), catalog.Filter{States: []outcome.State{outcome.Failed}})
 			if err != nil || len(runs) != 1 || runs[0].ID != "old" {
 				t.Errorf("failed runs %+v, %v", runs, err)
 			}

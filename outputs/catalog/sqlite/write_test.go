@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // holdLock begins a commit through another handle and returns what ends it.
@@ -19,7 +20,7 @@ func holdLock(t *testing.T, path string) (release func() error) {
 	c := opened(t, path)
 	run := sample("holder")
 	must(t, c.Create(t.Context(), run))
-	run.State = catalog.Complete
+	run.State = outcome.Complete
 	inside, leave, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		done <- c.Commit(context.Background(), run, func() (outputs.Entry, error) {
@@ -68,7 +69,7 @@ func TestQueueInOneHandle(t *testing.T) {
 	c := opened(t, filepath.Join(t.TempDir(), "catalog.db"))
 	run := sample("holder")
 	must(t, c.Create(t.Context(), run))
-	run.State = catalog.Complete
+	run.State = outcome.Complete
 	must(t, c.Commit(t.Context(), run, func() (outputs.Entry, error) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -92,12 +93,12 @@ func BenchmarkOpen(b *testing.B) {
 }
 
 // BenchmarkRun is what the catalog adds to one run of its own process.
-func BenchmarkRun(b *testing.B) { benchmarkRun(b, catalog.Complete) }
+func BenchmarkRun(b *testing.B) { benchmarkRun(b, outcome.Complete) }
 
 // BenchmarkFailedRun is the same of a run that has an entry in the index by state.
-func BenchmarkFailedRun(b *testing.B) { benchmarkRun(b, catalog.Failed) }
+func BenchmarkFailedRun(b *testing.B) { benchmarkRun(b, outcome.Failed) }
 
-func benchmarkRun(b *testing.B, state catalog.State) {
+func benchmarkRun(b *testing.B, state outcome.State) {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "catalog.db")
 	for i := 0; b.Loop(); i++ {
@@ -118,7 +119,7 @@ func BenchmarkCommit100000(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		run := sample(fmt.Sprint("run-", i))
 		must(b, c.Create(b.Context(), run))
-		run.State = catalog.Complete
+		run.State = outcome.Complete
 		must(b, c.Commit(b.Context(), run, many(100_000)))
 	}
 }
@@ -142,7 +143,7 @@ func TestCanceledAtTheEnd(t *testing.T) {
 	c := opened(t, filepath.Join(t.TempDir(), "catalog.db"))
 	run := sample("a")
 	must(t, c.Create(t.Context(), run))
-	run.State = catalog.Complete
+	run.State = outcome.Complete
 	ctx, cancel := context.WithCancel(t.Context())
 	err := c.Commit(ctx, run, func() (outputs.Entry, error) {
 		cancel()

@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -77,7 +78,7 @@ func describe(run catalog.Run, r result.Result) crate.Run {
 	c := crate.Run{
 		ID: name, Name: "Run " + name,
 		Description: "The outputs, logs and result of one run of an analysis, made by scidex-oci.",
-		Completed:   run.State == catalog.Complete, Error: run.Message,
+		Completed:   run.State == outcome.Complete, Error: run.Message,
 		StartedAt: run.StartedAt, FinishedAt: run.FinishedAt,
 		Command: asked.Command, Environment: asked.Env, Inputs: inputsOf(asked, r.Inputs),
 		Image: imageOf(r.Sandbox), Usage: usageOf(r.Usage),

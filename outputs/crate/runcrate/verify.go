@@ -10,6 +10,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -52,7 +53,7 @@ func Compare(c *crate.Contents, res []byte) ([]crate.Problem, error) {
 		return nil, fmt.Errorf("%s: %w", result.File, err)
 	}
 	run := describe(catalog.Run{
-		Key: r.Key(), State: r.State, Message: r.Message, StartedAt: timeOf(r.StartedAt), FinishedAt: timeOf(r.FinishedAt),
+		Key: r.Key(), Outcome: outcome.Outcome{State: r.State, Message: r.Message}, StartedAt: timeOf(r.StartedAt), FinishedAt: timeOf(r.FinishedAt),
 		Request: r.Analysis, ToolVersion: r.ToolVersion,
 	}, r)
 	run.Script = scriptOf(r.Script)

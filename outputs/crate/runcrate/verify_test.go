@@ -13,6 +13,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/crate"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -21,7 +22,7 @@ func recorded(t *testing.T) (catalog.Run, result.Result) {
 	t.Helper()
 	at := time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)
 	run := catalog.Run{
-		Key: catalog.Key{ID: "fit", Attempt: 2}, State: catalog.Complete, StartedAt: at, FinishedAt: at.Add(time.Minute), ToolVersion: "v1",
+		Key: catalog.Key{ID: "fit", Attempt: 2}, Outcome: outcome.Outcome{State: outcome.Complete}, StartedAt: at, FinishedAt: at.Add(time.Minute), ToolVersion: "v1",
 		Request: json.RawMessage(`{"script": "fit.py", "args": ["a b"], "data": "/srv/data", "inputs": ["/srv/x:/inputs/x"], "env": {"LEVEL": "3", "EMPTY": ""}}`),
 	}
 	r, err := result.New(run)
@@ -166,7 +167,7 @@ func TestCompareHostile(t *testing.T) {
 			t.Errorf("%s: %.300q, want %q", title, got, test.why)
 		}
 	}
-	run.State, run.Message = catalog.Failed, "it ended with exit code 3"
+	run.State, run.Message = outcome.Failed, "it ended with exit code 3"
 	if got := compared(t, encoded(t, described(t, run, r)), r); !strings.Contains(got, "error is not") {
 		t.Errorf("a failed run: %q", got)
 	}

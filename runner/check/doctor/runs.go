@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
@@ -105,7 +105,7 @@ func (e *examination) runTrue(ctx context.Context) check.Finding {
 		return e.failedRun(err.Error())
 	}
 	result, _, err := e.run(ctx, "true")
-	if err != nil || result.State != catalog.Complete {
+	if err != nil || result.State != outcome.Complete {
 		return e.failedRun(result.Message)
 	}
 	e.summarize(result)
@@ -162,7 +162,7 @@ func (e *examination) summarize(r result.Result) {
 // runPython runs the first interpreter in the PATH of analyses.
 func (e *examination) runPython(ctx context.Context) check.Finding {
 	result, said, err := e.run(context.WithoutCancel(ctx), "python3", "-c", "import sys; print(sys.executable, sys.version.split()[0])")
-	if err != nil || result.State != catalog.Complete {
+	if err != nil || result.State != outcome.Complete {
 		return check.Finding{Seen: result.Message}.As(check.Warn, "analyses in Python find no interpreter that works",
 			remedies.Remedy{Sentence: "install one on the host: runs see the host's /usr", Command: "apt-get install python3"})
 	}

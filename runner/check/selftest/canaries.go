@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
@@ -97,9 +96,9 @@ func (c *canaryRun) wait() error {
 	switch {
 	case c.Err != nil:
 		return c.Err
-	case c.Result.State == catalog.Error, c.Result.State == catalog.Lost:
+	case c.Result.State == outcome.Error, c.Result.State == outcome.Lost:
 		return fmt.Errorf("run %s: %s", c.id, c.Result.Message)
-	case c.Result.Reason == result.ReasonNotInvocable, c.Result.Reason == result.ReasonNotFound:
+	case c.Result.Reason == outcome.ReasonNotInvocable, c.Result.Reason == outcome.ReasonNotFound:
 		return fmt.Errorf("run %s: %s; the canary is below --tmp: give a directory of a file system that is not mounted noexec", c.id, c.Result.Message)
 	}
 	return nil

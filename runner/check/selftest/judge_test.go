@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
@@ -215,7 +216,7 @@ func TestLandlock(t *testing.T) {
 }
 
 // loadHeldBy is a run that ended for the reason, with the outcomes, and whose limits one word held.
-func loadHeldBy(by string, reason result.Reason, outcomes ...canary.Outcome) load {
+func loadHeldBy(by string, reason outcome.Reason, outcomes ...canary.Outcome) load {
 	s := load{Asked: spec.Analysis{Memory: 64 * spec.MiB, Pids: 40, CPUs: 0.2, LogSize: spec.KiB, WorkSize: 16 * spec.MiB, WorkFiles: 100, Timeout: 2e9, Grace: 1e8}, Outcomes: outcomes}
 	s.Result.State, s.Result.Reason = "failed", reason
 	for _, limit := range []string{"memory", "pids", "cpus", "work_size", "work_files"} {

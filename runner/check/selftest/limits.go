@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
@@ -255,7 +256,7 @@ func exceededMemory(l load) (check.Status, string) {
 		if got == "ENOMEM" && taken <= int64(at) {
 			return check.Pass, fmt.Sprintf("at %s a process was refused more after %s; it holds for each process alone", at, spec.Size(taken))
 		}
-	case l.Result.Reason == result.ReasonOutOfMemory && l.Result.Evidence.OOMKills > 0:
+	case l.Result.Reason == outcome.ReasonOutOfMemory && l.Result.Evidence.OOMKills > 0:
 		return check.Pass, fmt.Sprintf("at %s the kernel killed what took more", at)
 	}
 	return check.Fail, fmt.Sprintf("a run took more than %s: %s", at, l.ending())
@@ -323,7 +324,7 @@ func exceededWorkSize(l load) (check.Status, string) {
 		if most := int64(at) / canary.FileBytes; got == "ENOSPC" && piled <= most && piled > most/2 {
 			return check.Pass, fmt.Sprintf("at %s no more than %s went in", at, spec.Size(piled*canary.FileBytes))
 		}
-	case l.Result.Reason == result.ReasonWorkFull && l.Result.Evidence.WorkBytes > int64(at):
+	case l.Result.Reason == outcome.ReasonWorkFull && l.Result.Evidence.WorkBytes > int64(at):
 		return check.Pass, fmt.Sprintf("at %s a run was ended that took %d bytes", at, l.Result.Usage.WorkBytes)
 	}
 	return check.Fail, fmt.Sprintf("a run took more than %s of /work: %s", at, l.ending())
@@ -338,7 +339,7 @@ func exceededWorkFiles(l load) (check.Status, string) {
 		if got == "ENOSPC" && made <= at && made > at/2 {
 			return check.Pass, fmt.Sprintf("at %d no more than %d names went in", at, made)
 		}
-	case l.Result.Reason == result.ReasonWorkFull && l.Result.Evidence.WorkFiles > at:
+	case l.Result.Reason == outcome.ReasonWorkFull && l.Result.Evidence.WorkFiles > at:
 		return check.Pass, fmt.Sprintf("at %d a run was ended that had %d names", at, l.Result.Usage.WorkFiles)
 	}
 	return check.Fail, fmt.Sprintf("a run had more than %d names in /work: %s", at, l.ending())
@@ -349,7 +350,7 @@ func exceededTimeout(l load) (check.Status, string) {
 	const slack = 5 * time.Second
 	most := time.Duration(l.Asked.Timeout) + time.Duration(l.Asked.Grace) + slack
 	wall := time.Duration(l.Result.Usage.WallMS) * time.Millisecond
-	if l.Result.Reason == result.ReasonTimeout && wall <= most {
+	if l.Result.Reason == outcome.ReasonTimeout && wall <= most {
 		return check.Pass, fmt.Sprintf("at %v a run that ignores SIGTERM was ended after %v", l.Asked.Timeout, wall)
 	}
 	return check.Fail, fmt.Sprintf("a run was not ended after %v: %s", l.Asked.Timeout, l.ending())

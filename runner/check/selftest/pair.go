@@ -6,7 +6,7 @@ import (
 	"errors"
 	"os"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
@@ -135,7 +135,7 @@ func (p *pair) judgeEnd(i int) (status check.Status, seen string) {
 	switch {
 	case run.stdout.excess:
 		seen, p.answers[i] = "it said more than a canary does", nil
-	case run.Result.State != catalog.Complete:
+	case run.Result.State != outcome.Complete:
 		p.answers[i] = nil
 	}
 	if p.answers[i] == nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -46,7 +46,7 @@ func (g *gated) Do(ctx context.Context, line Line, _ <-chan request.StopSignal) 
 	g.within--
 	g.ended++
 	g.changed.Broadcast()
-	return Outcome{Result: result.Result{State: catalog.Complete, Report: result.Report{Usage: result.Usage{WallMS: g.wall}}}}
+	return Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Complete}, Report: result.Report{Usage: result.Usage{WallMS: g.wall}}}}
 }
 
 // TestRunMakesReadyAhead has as many lines again on their way as may run, once enough of them were short. It hangs where
@@ -96,9 +96,9 @@ func TestRunRepeatsWhatHasItsTurn(t *testing.T) {
 		if first {
 			ready.Done()
 			ready.Wait()
-			return Outcome{Result: result.Result{State: catalog.Lost}}
+			return Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Lost}}}
 		}
-		return Outcome{Result: result.Result{State: catalog.Complete}}
+		return Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Complete}}}
 	})
 	b := Batch{Jobs: jobs, Overlap: true, Work: Retrying{Work: lost, Retries: 1, Pause: func(int) time.Duration { return 0 }}}
 	if s := b.Run(t.Context(), &few{last: jobs}, nil); s.Complete != jobs {

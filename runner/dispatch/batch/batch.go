@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
@@ -52,7 +52,7 @@ type Outcome struct {
 }
 
 // bad reports whether an outcome counts against MaxFailures: a new one that is not complete.
-func (o Outcome) bad() bool { return !o.Passed && o.Result.State != catalog.Complete }
+func (o Outcome) bad() bool { return !o.Passed && o.Result.State != outcome.Complete }
 
 // Work runs a line, and returns when it has ended. stop is as in request.Request. Do is called by several goroutines.
 type Work interface {
@@ -126,11 +126,11 @@ func (s *Summary) Add(o Outcome) {
 		s.Busy++
 	}
 	switch o.Result.State {
-	case catalog.Complete:
+	case outcome.Complete:
 		s.Complete++
-	case catalog.Failed:
+	case outcome.Failed:
 		s.Failed++
-	case catalog.Canceled:
+	case outcome.Canceled:
 		s.Canceled++
 	default:
 		s.Errors++

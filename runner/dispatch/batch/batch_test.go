@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
@@ -36,10 +37,12 @@ func (s *few) Next() (Line, error) {
 	return Line{Number: s.next, Analysis: spec.Analysis{ID: fmt.Sprint(s.next)}}, nil
 }
 
-func ended(state catalog.State) Outcome { return Outcome{Result: result.Result{State: state}} }
+func ended(state outcome.State) Outcome {
+	return Outcome{Result: result.Result{Outcome: outcome.Outcome{State: state}}}
+}
 
 // always is a work of which each line ends alike.
-func always(state catalog.State) Work {
+func always(state outcome.State) Work {
 	return workFunc(func(Line, <-chan request.StopSignal) Outcome { return ended(state) })
 }
 
@@ -65,7 +68,7 @@ func TestRunStartsAsManyAsItMay(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		now--
-		return ended(catalog.Complete)
+		return ended(outcome.Complete)
 	})}
 	s := b.Run(t.Context(), &few{last: lines}, nil)
 	if s.Complete != lines || s.Last != lines || most != jobs {
@@ -102,7 +105,7 @@ func TestRunOverlaps(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			now--
-			return ended(catalog.Complete)
+			return ended(outcome.Complete)
 		})}
 		if s := b.Run(t.Context(), &few{last: lines}, nil); s.Complete != lines {
 			t.Errorf("%+v, want %d complete", s, lines)
@@ -111,7 +114,7 @@ func TestRunOverlaps(t *testing.T) {
 }
 
 func TestRunCounts(t *testing.T) {
-	states := []catalog.State{catalog.Complete, catalog.Failed, catalog.Canceled, catalog.Error, catalog.Lost, catalog.Failed}
+	states := []outcome.State{outcome.Complete, outcome.Failed, outcome.Canceled, outcome.Error, outcome.Lost, outcome.Failed}
 	var mu sync.Mutex
 	var told []int
 	b := Batch{
@@ -139,7 +142,7 @@ func TestRunStopsAfterFailures(t *testing.T) {
 		passed        bool
 	}{{0, 10, false}, {1, 1, false}, {3, 3, false}, {1, 10, true}} {
 		b := Batch{Jobs: 1, MaxFailures: test.most, Work: workFunc(func(Line, <-chan request.StopSignal) Outcome {
-			o := ended(catalog.Failed)
+			o := ended(outcome.Failed)
 			o.Passed = test.passed
 			return o
 		})}
@@ -157,14 +160,14 @@ func TestRunLetsOthersEndAfterAFailure(t *testing.T) {
 		Jobs: 2, MaxFailures: 1,
 		Work: workFunc(func(line Line, stop <-chan request.StopSignal) Outcome {
 			if line.Number == 1 {
-				return ended(catalog.Failed)
+				return ended(outcome.Failed)
 			}
 			<-failed
 			select {
 			case <-stop:
-				return ended(catalog.Canceled)
+				return ended(outcome.Canceled)
 			default:
-				return ended(catalog.Complete)
+				return ended(outcome.Complete)
 			}
 		}),
 		Ended: func(line Line, _ Outcome) {
@@ -184,7 +187,7 @@ func stubborn(began chan<- int, heard chan<- request.StopSignal) Work {
 		began <- line.Number
 		heard <- <-stop
 		heard <- <-stop
-		return ended(catalog.Canceled)
+		return ended(outcome.Canceled)
 	})
 }
 
@@ -225,7 +228,7 @@ func TestRunAbandonsWithTheThirdSignal(t *testing.T) {
 		Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome {
 			began <- line.Number
 			<-release
-			return ended(catalog.Canceled)
+			return ended(outcome.Canceled)
 		}),
 		Abandon: func(request.StopSignal) { close(release) },
 	}
@@ -244,7 +247,7 @@ func TestRunDrainsWhileItsSourceWaits(t *testing.T) {
 	defer to.Close()
 	signals := make(chan request.StopSignal, 1)
 	signals <- term
-	b := Batch{Jobs: 1, Work: always(catalog.Complete)}
+	b := Batch{Jobs: 1, Work: always(outcome.Complete)}
 	s := b.Run(t.Context(), NewReader(pipe, "pipe", nil), signals)
 	if s.Signal == nil || s.Done() != 0 {
 		t.Errorf("%+v", s)
@@ -262,9 +265,9 @@ func TestRunStopsOneAlone(t *testing.T) {
 		select {
 		case s := <-stop:
 			heard <- s
-			return ended(catalog.Canceled)
+			return ended(outcome.Canceled)
 		case <-finish:
-			return ended(catalog.Complete)
+			return ended(outcome.Complete)
 		}
 	})}
 	done := make(chan Summary)
@@ -341,7 +344,7 @@ func TestRunDrainsThoughOneWasAskedAlone(t *testing.T) {
 		for range line.Number { // the second line ends with the second signal
 			heard <- <-stop
 		}
-		return ended(catalog.Canceled)
+		return ended(outcome.Canceled)
 	})}
 	done := make(chan Summary)
 	go func() { done <- b.Run(t.Context(), &few{last: 9}, signals) }()
@@ -362,7 +365,7 @@ func TestRunDrainsThoughOneWasAskedAlone(t *testing.T) {
 
 func TestRunTellsWhyLinesEnd(t *testing.T) {
 	broken := errors.New("broken")
-	b := Batch{Jobs: 1, Work: always(catalog.Complete)}
+	b := Batch{Jobs: 1, Work: always(outcome.Complete)}
 	from := io.MultiReader(strings.NewReader("{}\n"), &failing{broken})
 	s := b.Run(t.Context(), NewReader(from, "x", func([]byte, int) Line { return Line{Number: 1} }), nil)
 	if !errors.Is(s.Err, broken) || s.Complete != 1 {
@@ -376,25 +379,25 @@ func (f *failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestRetrying(t *testing.T) {
 	refused := &request.Error{Err: errors.New("no")}
-	with := func(state catalog.State, reason result.Reason, err error) Outcome {
-		return Outcome{Result: result.Result{State: state, Reason: reason}, Err: err}
+	with := func(state outcome.State, reason outcome.Reason, err error) Outcome {
+		return Outcome{Result: result.Result{Outcome: outcome.Outcome{State: state, Reason: reason}}, Err: err}
 	}
 	for name, test := range map[string]struct {
 		outcomes []Outcome
 		calls    int
 	}{
-		"complete":       {[]Outcome{with(catalog.Complete, "", nil)}, 1},
-		"failed":         {[]Outcome{with(catalog.Failed, result.ReasonExit, nil)}, 1},
-		"canceled":       {[]Outcome{with(catalog.Canceled, result.ReasonStopped, nil)}, 1},
-		"refused":        {[]Outcome{with(catalog.Error, result.ReasonSandbox, refused)}, 1},
-		"request":        {[]Outcome{with(catalog.Error, result.ReasonRequest, nil)}, 1},
-		"commit":         {[]Outcome{with(catalog.Error, result.ReasonCommit, nil)}, 1},
-		"no catalog":     {slices.Repeat([]Outcome{with(catalog.Error, result.ReasonCommit, &request.CatalogError{Err: errors.New("busy")})}, 3), 3},
-		"hook":           {[]Outcome{with(catalog.Error, result.ReasonPostProcess, nil)}, 1},
-		"passed over":    {[]Outcome{{Passed: true, Result: result.Result{State: catalog.Error}}}, 1},
-		"error for good": {slices.Repeat([]Outcome{with(catalog.Error, result.ReasonSandbox, nil)}, 3), 3},
-		"error once":     {[]Outcome{with(catalog.Error, result.ReasonHarvest, nil), with(catalog.Complete, "", nil)}, 2},
-		"lost once":      {[]Outcome{with(catalog.Lost, result.ReasonSupervisorLost, nil), with(catalog.Failed, "", nil)}, 2},
+		"complete":       {[]Outcome{with(outcome.Complete, "", nil)}, 1},
+		"failed":         {[]Outcome{with(outcome.Failed, outcome.ReasonExit, nil)}, 1},
+		"canceled":       {[]Outcome{with(outcome.Canceled, outcome.ReasonStopped, nil)}, 1},
+		"refused":        {[]Outcome{with(outcome.Error, outcome.ReasonSandbox, refused)}, 1},
+		"request":        {[]Outcome{with(outcome.Error, outcome.ReasonRequest, nil)}, 1},
+		"commit":         {[]Outcome{with(outcome.Error, outcome.ReasonCommit, nil)}, 1},
+		"no catalog":     {slices.Repeat([]Outcome{with(outcome.Error, outcome.ReasonCommit, &request.CatalogError{Err: errors.New("busy")})}, 3), 3},
+		"hook":           {[]Outcome{with(outcome.Error, outcome.ReasonPostProcess, nil)}, 1},
+		"passed over":    {[]Outcome{{Passed: true, Result: result.Result{Outcome: outcome.Outcome{State: outcome.Error}}}}, 1},
+		"error for good": {slices.Repeat([]Outcome{with(outcome.Error, outcome.ReasonSandbox, nil)}, 3), 3},
+		"error once":     {[]Outcome{with(outcome.Error, outcome.ReasonHarvest, nil), with(outcome.Complete, "", nil)}, 2},
+		"lost once":      {[]Outcome{with(outcome.Lost, outcome.ReasonSupervisorLost, nil), with(outcome.Failed, "", nil)}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
@@ -422,8 +425,8 @@ func TestRetrying(t *testing.T) {
 func TestRetryingStops(t *testing.T) {
 	stop := make(chan request.StopSignal, 1)
 	stop <- term
-	r := Retrying{Retries: 1, Work: always(catalog.Error), Pause: func(int) time.Duration { return time.Hour }}
-	if o := r.Do(t.Context(), Line{}, stop); o.Result.State != catalog.Error {
+	r := Retrying{Retries: 1, Work: always(outcome.Error), Pause: func(int) time.Duration { return time.Hour }}
+	if o := r.Do(t.Context(), Line{}, stop); o.Result.State != outcome.Error {
 		t.Errorf("%+v", o)
 	}
 }
@@ -441,7 +444,7 @@ func TestRetryingEndsWithAnAttemptThatWasStopped(t *testing.T) {
 					t.Errorf("it heard %+v", s)
 				}
 			}
-			return ended(catalog.Lost)
+			return ended(outcome.Lost)
 		}),
 		Tell: func(Line, Outcome, int, time.Duration) { t.Error("a retry is told") },
 	}
@@ -472,41 +475,43 @@ func (p pastOf) Last(context.Context, Line, <-chan request.StopSignal) (result.R
 }
 
 func (p pastOf) Refuse(_ Line, err error) Outcome {
-	return Outcome{Result: result.Result{State: catalog.Error, Message: err.Error()}, Err: err}
+	return Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Error, Message: err.Error()}}, Err: err}
 }
 
 func (p pastOf) PostProcess(context.Context, Line, result.Result, <-chan request.StopSignal) (Outcome, bool) {
-	return Outcome{Result: result.Result{State: catalog.Complete, Message: "hook"}}, p.hook
+	return Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Complete, Message: "hook"}}}, p.hook
 }
 
 func TestResuming(t *testing.T) {
-	was := func(state catalog.State) pastOf { return pastOf{last: result.Result{State: state}} }
-	owed := result.Result{State: catalog.Error, Reason: result.ReasonPostProcess}
+	was := func(state outcome.State) pastOf {
+		return pastOf{last: result.Result{Outcome: outcome.Outcome{State: state}}}
+	}
+	owed := result.Result{Outcome: outcome.Outcome{State: outcome.Error, Reason: outcome.ReasonPostProcess}}
 	for name, test := range map[string]struct {
 		past          pastOf
 		ran, passed   bool
-		state         catalog.State
+		state         outcome.State
 		message, noID string
 	}{
-		"never run":     {past: pastOf{err: catalog.ErrNotFound}, ran: true, state: catalog.Complete},
-		"complete":      {past: was(catalog.Complete), passed: true, state: catalog.Complete},
-		"failed":        {past: was(catalog.Failed), passed: true, state: catalog.Failed},
-		"error":         {past: was(catalog.Error), ran: true, state: catalog.Complete},
-		"lost":          {past: was(catalog.Lost), ran: true, state: catalog.Complete},
-		"canceled":      {past: was(catalog.Canceled), ran: true, state: catalog.Complete},
-		"hook":          {past: pastOf{last: owed, hook: true}, state: catalog.Complete, message: "hook"},
-		"hook not told": {past: pastOf{last: owed}, passed: true, state: catalog.Error},
+		"never run":     {past: pastOf{err: catalog.ErrNotFound}, ran: true, state: outcome.Complete},
+		"complete":      {past: was(outcome.Complete), passed: true, state: outcome.Complete},
+		"failed":        {past: was(outcome.Failed), passed: true, state: outcome.Failed},
+		"error":         {past: was(outcome.Error), ran: true, state: outcome.Complete},
+		"lost":          {past: was(outcome.Lost), ran: true, state: outcome.Complete},
+		"canceled":      {past: was(outcome.Canceled), ran: true, state: outcome.Complete},
+		"hook":          {past: pastOf{last: owed, hook: true}, state: outcome.Complete, message: "hook"},
+		"hook not told": {past: pastOf{last: owed}, passed: true, state: outcome.Error},
 		"changed": {
-			past:  pastOf{last: result.Result{State: catalog.Complete}, changes: []string{"pids was 1 and is 2"}},
-			state: catalog.Error, message: "pids was 1 and is 2",
+			past:  pastOf{last: result.Result{Outcome: outcome.Outcome{State: outcome.Complete}}, changes: []string{"pids was 1 and is 2"}},
+			state: outcome.Error, message: "pids was 1 and is 2",
 		},
-		"broken": {past: pastOf{err: errors.New("no catalog")}, state: catalog.Error, message: "no catalog"},
+		"broken": {past: pastOf{err: errors.New("no catalog")}, state: outcome.Error, message: "no catalog"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ran := false
 			r := Resuming{Past: test.past, Work: workFunc(func(Line, <-chan request.StopSignal) Outcome {
 				ran = true
-				return ended(catalog.Complete)
+				return ended(outcome.Complete)
 			})}
 			o := r.Do(t.Context(), Line{Analysis: spec.Analysis{ID: "a"}}, nil)
 			if ran != test.ran || o.Passed != test.passed || o.Result.State != test.state || !strings.Contains(o.Result.Message, test.message) {
@@ -519,8 +524,8 @@ func TestResuming(t *testing.T) {
 func TestRerun(t *testing.T) {
 	const ran, anew, passed, changed, hook, refused = "ran", "anew", "passed", "passed, changed", "hook", "refused"
 	states := map[string]result.Result{
-		"complete": {State: catalog.Complete}, "failed": {State: catalog.Failed}, "canceled": {State: catalog.Canceled},
-		"running": {State: catalog.Running}, "hook": {State: catalog.Error, Reason: result.ReasonPostProcess},
+		"complete": {Outcome: outcome.Outcome{State: outcome.Complete}}, "failed": {Outcome: outcome.Outcome{State: outcome.Failed}}, "canceled": {Outcome: outcome.Outcome{State: outcome.Canceled}},
+		"running": {Outcome: outcome.Outcome{State: outcome.Running}}, "hook": {Outcome: outcome.Outcome{State: outcome.Error, Reason: outcome.ReasonPostProcess}},
 	}
 	for name, want := range map[string]map[Rerun]string{ // by the state of the last attempt, and whether the line has changed
 		"complete":          {RerunNone: passed, RerunFailed: passed, RerunChanged: passed, RerunAll: anew},
@@ -548,7 +553,7 @@ func TestRerun(t *testing.T) {
 				if line.Rerun {
 					got = anew
 				}
-				return ended(catalog.Complete)
+				return ended(outcome.Complete)
 			})}
 			switch o := r.Do(t.Context(), Line{Analysis: spec.Analysis{ID: "a"}}, nil); {
 			case o.Changed:
@@ -579,7 +584,7 @@ func TestResumingChecks(t *testing.T) {
 }
 
 func TestResumingNeedsAnID(t *testing.T) {
-	r := Resuming{Past: pastOf{}, Work: always(catalog.Complete)}
+	r := Resuming{Past: pastOf{}, Work: always(outcome.Complete)}
 	var refused *request.Error
 	if o := r.Do(t.Context(), Line{}, nil); !errors.As(o.Err, &refused) || !errors.Is(refused.Err, ErrNoID) {
 		t.Errorf("%+v", o)

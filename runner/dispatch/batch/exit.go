@@ -1,6 +1,9 @@
 package batch
 
-import "github.com/scidex-ai/scidex-oci/outputs/result"
+import (
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+)
 
 // ExitCode is a batch's exit code: that of the signal which drained it, 125 where a line ended in an error, 1 where one
 // failed or was canceled, else 0.
@@ -9,7 +12,7 @@ func (s Summary) ExitCode() int {
 	case s.Signal != nil:
 		return s.Signal.ExitCode
 	case s.Errors > 0:
-		return result.ExitError
+		return outcome.ExitError
 	case s.Failed+s.Canceled > 0:
 		return 1
 	}

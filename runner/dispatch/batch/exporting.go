@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
@@ -26,14 +27,13 @@ func (e Exporting) Do(ctx context.Context, line Line, stop <-chan request.StopSi
 	if err != nil {
 		warning = result.NotExported + result.Sentence(err)
 	}
-	if err == nil || o.Result.State != catalog.Complete {
+	if err == nil || o.Result.State != outcome.Complete {
 		if warning != "" {
 			o.Result.Warnings = append(o.Result.Warnings, warning)
 		}
 		return o
 	}
 	o.Passed = false
-	o.Result.State, o.Result.Reason, o.Result.ExitCode = catalog.Error, result.ReasonExport, result.ExitError
-	o.Result.Message = "the run is complete, and its export is not: " + result.Sentence(err)
+	o.Result.Outcome = outcome.Fault(outcome.ReasonExport, "the run is complete, and its export is not: "+result.Sentence(err))
 	return o
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -21,18 +22,18 @@ func TestExporting(t *testing.T) {
 		fails    bool
 		left     string // the warning of the export
 		exported []catalog.Key
-		state    catalog.State
+		state    outcome.State
 		warnings int
 	}{
-		{name: "complete", outcome: endedAs(catalog.Complete), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Complete},
-		{name: "complete, and an output is left out", left: "left out", outcome: endedAs(catalog.Complete), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Complete, warnings: 1},
-		{name: "of an earlier batch", outcome: Outcome{Result: endedAs(catalog.Complete).Result, Passed: true}, exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Complete},
-		{name: "failed", outcome: endedAs(catalog.Failed), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Failed},
-		{name: "with an export of its own", line: Line{Analysis: spec.Analysis{Export: "/x"}}, outcome: endedAs(catalog.Complete), state: catalog.Complete},
-		{name: "refused", outcome: Outcome{Result: result.Result{State: catalog.Error}}, state: catalog.Error},
-		{name: "not in the catalog", outcome: Outcome{Result: endedAs(catalog.Complete).Result, Err: full}, state: catalog.Complete},
-		{name: "complete, and cannot be written", fails: true, outcome: Outcome{Result: endedAs(catalog.Complete).Result, Passed: true}, exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Error},
-		{name: "failed, and cannot be written", fails: true, outcome: endedAs(catalog.Failed), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: catalog.Failed, warnings: 1},
+		{name: "complete", outcome: endedAs(outcome.Complete), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: outcome.Complete},
+		{name: "complete, and an output is left out", left: "left out", outcome: endedAs(outcome.Complete), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: outcome.Complete, warnings: 1},
+		{name: "of an earlier batch", outcome: Outcome{Result: endedAs(outcome.Complete).Result, Passed: true}, exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: outcome.Complete},
+		{name: "failed", outcome: endedAs(outcome.Failed), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: outcome.Failed},
+		{name: "with an export of its own", line: Line{Analysis: spec.Analysis{Export: "/x"}}, outcome: endedAs(outcome.Complete), state: outcome.Complete},
+		{name: "refused", outcome: Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Error}}}, state: outcome.Error},
+		{name: "not in the catalog", outcome: Outcome{Result: endedAs(outcome.Complete).Result, Err: full}, state: outcome.Complete},
+		{name: "complete, and cannot be written", fails: true, outcome: Outcome{Result: endedAs(outcome.Complete).Result, Passed: true}, exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: outcome.Error},
+		{name: "failed, and cannot be written", fails: true, outcome: endedAs(outcome.Failed), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: outcome.Failed, warnings: 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var exported []catalog.Key
@@ -50,13 +51,13 @@ func TestExporting(t *testing.T) {
 			if !slices.Equal(exported, tt.exported) || got.Result.State != tt.state || len(got.Result.Warnings) != tt.warnings {
 				t.Errorf("exported %v, and the outcome is %+v", exported, got)
 			}
-			if wrong := tt.fails && tt.state == catalog.Error; wrong && (got.Passed || got.Result.Reason != result.ReasonExport || got.Result.ExitCode != 125) {
+			if wrong := tt.fails && tt.state == outcome.Error; wrong && (got.Passed || got.Result.Reason != outcome.ReasonExport || got.Result.ExitCode != 125) {
 				t.Errorf("%+v", got)
 			}
 		})
 	}
 }
 
-func endedAs(state catalog.State) Outcome {
-	return Outcome{Result: result.Result{ID: "a", Attempt: 2, State: state}}
+func endedAs(state outcome.State) Outcome {
+	return Outcome{Result: result.Result{ID: "a", Attempt: 2, Outcome: outcome.Outcome{State: state}}}
 }

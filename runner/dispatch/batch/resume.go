@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
@@ -36,7 +37,7 @@ const (
 func (r Rerun) selects(last result.Result, changed bool) bool {
 	switch r {
 	case RerunFailed:
-		return last.State.Final() && last.State != catalog.Complete
+		return last.State.Final() && last.State != outcome.Complete
 	case RerunChanged:
 		return changed
 	case RerunAll:
@@ -79,9 +80,9 @@ func (r Resuming) Do(ctx context.Context, line Line, stop <-chan request.StopSig
 			line.Analysis.ID, strings.Join(changes, "; "))})
 	}
 	switch {
-	case last.State == catalog.Complete, last.State == catalog.Failed:
+	case last.State == outcome.Complete, last.State == outcome.Failed:
 		return Outcome{Result: last, Passed: true, Changed: len(changes) > 0}
-	case last.State == catalog.Error && last.Reason == result.ReasonPostProcess:
+	case last.State == outcome.Error && last.Reason == outcome.ReasonPostProcess:
 		if o, called := r.Past.PostProcess(ctx, line, last, stop); called {
 			return o
 		}

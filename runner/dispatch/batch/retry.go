@@ -6,8 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
@@ -81,10 +80,10 @@ func repeatable(o Outcome) bool {
 		return true
 	}
 	switch o.Result.Reason {
-	case result.ReasonRequest, result.ReasonCommit, result.ReasonPostProcess:
+	case outcome.ReasonRequest, outcome.ReasonCommit, outcome.ReasonPostProcess:
 		return false
 	default:
-		return o.Result.State == catalog.Error || o.Result.State == catalog.Lost
+		return o.Result.State == outcome.Error || o.Result.State == outcome.Lost
 	}
 }
 

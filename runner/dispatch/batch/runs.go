@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
@@ -71,7 +71,7 @@ func (r *Runs) attempt(ctx context.Context, line Line, stop <-chan request.StopS
 		return err
 	})
 	var stopped *request.StoppedError
-	if errors.As(err, &stopped) && res.State != catalog.Canceled { // while the catalog was away
+	if errors.As(err, &stopped) && res.State != outcome.Canceled { // while the catalog was away
 		return r.refuse(line, err)
 	}
 	var refused *request.Error

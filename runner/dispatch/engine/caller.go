@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
@@ -136,7 +136,7 @@ func (j *Job) Queued() bool {
 // Pending is the result of a request that waits.
 func (j *Job) Pending() result.Result {
 	r := runner.Refused(j.line.Analysis, errors.New("it waits for its turn"), j.caller.engine.Version)
-	r.State, r.Reason, r.ExitCode, r.FinishedAt, r.Hints = catalog.Queued, "", 0, nil, []result.Hint{}
+	r.State, r.Reason, r.ExitCode, r.FinishedAt, r.Hints = outcome.Queued, "", 0, nil, []result.Hint{}
 	return r
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
@@ -44,14 +44,14 @@ func (s *stage) do(ctx context.Context, line batch.Line, stop <-chan request.Sto
 	s.started <- id
 	select {
 	case <-s.end(id):
-		return outcome(id, catalog.Complete, "")
+		return ended(id, outcome.Complete, "")
 	case why := <-stop:
-		return outcome(id, catalog.Canceled, why.Name)
+		return ended(id, outcome.Canceled, why.Name)
 	}
 }
 
-func outcome(id string, state catalog.State, message string) batch.Outcome {
-	return batch.Outcome{Result: result.Result{ID: id, Attempt: 1, State: state, Message: message}}
+func ended(id string, state outcome.State, message string) batch.Outcome {
+	return batch.Outcome{Result: result.Result{ID: id, Attempt: 1, Outcome: outcome.Outcome{State: state, Message: message}}}
 }
 
 // end is closed to end a run.
@@ -134,10 +134,10 @@ func TestCallerGoes(t *testing.T) {
 	s.expectStarted("runs", "detached", "kept")
 	waits, later := s.submit(gone, "waits", false), s.submit(gone, "later", true)
 	gone.Close()
-	if r := wait(runs); r.State != catalog.Canceled || r.Message != hangup.Name {
+	if r := wait(runs); r.State != outcome.Canceled || r.Message != hangup.Name {
 		t.Errorf("runs: %+v", r)
 	}
-	if r := wait(waits); r.State != catalog.Canceled || r.Attempt != 0 || r.ExitCode != 129 {
+	if r := wait(waits); r.State != outcome.Canceled || r.Attempt != 0 || r.ExitCode != 129 {
 		t.Errorf("waits: %+v", r)
 	}
 	s.expectStarted("later")
@@ -145,7 +145,7 @@ func TestCallerGoes(t *testing.T) {
 		close(s.end(id))
 	}
 	for _, j := range []*Job{detached, kept, later} {
-		if r := wait(j); r.State != catalog.Complete {
+		if r := wait(j); r.State != outcome.Complete {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -169,18 +169,18 @@ func TestDrain(t *testing.T) {
 	a, b, waits := s.submit(c, "a", false), s.submit(c, "b", false), s.submit(c, "waits", false)
 	s.expectStarted("a", "b")
 	s.Drain()
-	if r := wait(waits); r.State != catalog.Canceled {
+	if r := wait(waits); r.State != outcome.Canceled {
 		t.Errorf("%+v", r)
 	}
 	if _, err := c.Submit(spec.Analysis{ID: "new"}, nil, false); !errors.Is(err, ErrDraining) {
 		t.Error(err)
 	}
 	close(s.end("a"))
-	if r := wait(a); r.State != catalog.Complete {
+	if r := wait(a); r.State != outcome.Complete {
 		t.Errorf("%+v", r)
 	}
 	s.Stop(request.StopSignal{Name: "SIGTERM"})
-	if r := wait(b); r.State != catalog.Canceled || r.Message != "SIGTERM" {
+	if r := wait(b); r.State != outcome.Canceled || r.Message != "SIGTERM" {
 		t.Errorf("%+v", r)
 	}
 	s.Wait()
@@ -233,11 +233,11 @@ func TestStops(t *testing.T) {
 	c := s.NewCaller()
 	runs, waits := s.submit(c, "runs", false), s.submit(c, "waits", false)
 	s.expectStarted("runs")
-	if !waits.Queued() || waits.Pending().State != catalog.Queued || runs.Queued() {
+	if !waits.Queued() || waits.Pending().State != outcome.Queued || runs.Queued() {
 		t.Error("who waits?")
 	}
 	waits.Cancel()
-	if r := wait(waits); r.State != catalog.Canceled || r.ExitCode != 143 {
+	if r := wait(waits); r.State != outcome.Canceled || r.ExitCode != 143 {
 		t.Errorf("%+v", r)
 	}
 	if o, ok := s.Refused("waits"); !ok || o.Result.ID != "waits" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
@@ -106,7 +107,7 @@ func (c *Collector) collect(ctx context.Context, id TaskID, n int, has bool, sta
 	if err != nil {
 		return err
 	}
-	s.Add(batch.Outcome{Result: result.Result{State: run.State}})
+	s.Add(batch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: run.State}}})
 	return nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // Overview is the state of a submission's lines: what "slurm status --json" prints.
@@ -50,7 +50,7 @@ type LineOverview struct {
 	Slurm string `json:"slurm,omitempty"`
 	Node  string `json:"node,omitempty"`
 	// State, Reason and Message are those of the result, if any.
-	State   catalog.State `json:"state,omitempty"`
+	State   outcome.State `json:"state,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
 	Message string        `json:"message,omitempty"`
 	// Late is the path of a second result, which came after the first.
@@ -123,7 +123,7 @@ func lineOverview(s Spool, n int, task Status) (LineOverview, error) {
 		shown.Message = fmt.Sprintf("its result cannot be read: %v", err)
 		return shown, nil
 	}
-	shown.State, shown.Reason, shown.Message = run.State, run.Reason, run.Message
+	shown.State, shown.Reason, shown.Message = run.State, string(run.Reason), run.Message
 	return shown, nil
 }
 

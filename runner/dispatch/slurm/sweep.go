@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
@@ -41,7 +42,7 @@ func deliverKilled(ctx context.Context, root string, node *Node) error {
 	if err != nil {
 		return err
 	}
-	runs, err := node.Store.Catalog.List(ctx, catalog.Filter{States: []catalog.State{catalog.Complete, catalog.Failed, catalog.Canceled}})
+	runs, err := node.Store.Catalog.List(ctx, catalog.Filter{States: []outcome.State{outcome.Complete, outcome.Failed, outcome.Canceled}})
 	if err != nil || len(runs) == 0 {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
@@ -146,7 +147,7 @@ func (t *Task) run(ctx context.Context, host string) (exitCode int, err error) {
 		err = t.deliver(func() error { return t.Spool.Deliver(ctx, t.Line.Number, from, t.Line.Key()) })
 	}
 	err = errors.Join(err, node.Close())
-	if res.Reason == result.ReasonCommit && res.Attempt > 0 && failed != nil || err != nil && !errors.Is(err, spool.ErrTaken) {
+	if res.Reason == outcome.ReasonCommit && res.Attempt > 0 && failed != nil || err != nil && !errors.Is(err, spool.ErrTaken) {
 		err = errors.Join(failed, err, t.setAside())
 	} else {
 		err = errors.Join(err, os.RemoveAll(t.Root))

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -28,7 +29,7 @@ type Ending struct {
 // seen. started_at stays empty, since it is unknown whether the analysis had started.
 func (e Ending) Verdict(line Line) catalog.Run {
 	run := catalog.Run{
-		Key: line.Key(), State: catalog.Error, Reason: string(result.ReasonSandbox), ExitCode: result.ExitError, Message: e.message(),
+		Key: line.Key(), Outcome: outcome.Fault(outcome.ReasonSandbox, e.message()),
 		CreatedAt: line.CreatedAt, FinishedAt: catalog.Run{CreatedAt: line.CreatedAt}.EndsNow(), Labels: line.Labels, Request: filled(line.Request),
 		Report: json.RawMessage(`{"enforced":[]}`),
 	}
@@ -37,9 +38,9 @@ func (e Ending) Verdict(line Line) catalog.Run {
 	}
 	switch {
 	case e.Status.State == "CANCELLED", e.Canceled && !e.broke(), e.vanished():
-		run.State, run.Reason, run.ExitCode = catalog.Canceled, string(result.ReasonStopped), result.SignalBase+int(unix.SIGTERM)
+		run.State, run.Reason, run.ExitCode = outcome.Canceled, outcome.ReasonStopped, outcome.SignalBase+int(unix.SIGTERM)
 	case e.Began != nil, e.broke():
-		run.State, run.Reason = catalog.Lost, string(result.ReasonSupervisorLost)
+		run.Outcome = outcome.Fault(outcome.ReasonSupervisorLost, run.Message)
 	}
 	return run
 }
@@ -120,7 +121,7 @@ func (s Spool) Conclude(n int, run catalog.Run) (err error) {
 func Refused(line Line, r result.Result, host string) (catalog.Run, error) {
 	report, err := json.Marshal(r.Report)
 	run := catalog.Run{
-		Key: line.Key(), State: r.State, Reason: string(r.Reason), Message: r.Message, ExitCode: r.ExitCode,
+		Key: line.Key(), Outcome: r.Outcome,
 		CreatedAt: line.CreatedAt, FinishedAt: catalog.Run{CreatedAt: line.CreatedAt}.EndsNow(), Labels: line.Labels, Request: filled(line.Request),
 		Report: report, Host: host, BootID: r.BootID, ToolVersion: r.ToolVersion,
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
@@ -200,17 +201,17 @@ func (w *Worker) recover(ctx context.Context, id string) error {
 		return err
 	}
 	host, err := os.Hostname()
-	if err != nil || last.Host != host || last.State == catalog.Queued || last.State == catalog.Complete || last.State == catalog.Failed {
+	if err != nil || last.Host != host || last.State == outcome.Queued || last.State == outcome.Complete || last.State == outcome.Failed {
 		return err
 	}
-	if last.State == catalog.Running {
+	if last.State == outcome.Running {
 		err = recovery.Recover(ctx, w.Host)
 	}
 	recovery.Tidy(ctx, w.Host)
-	if err != nil || last.State != catalog.Running {
+	if err != nil || last.State != outcome.Running {
 		return err
 	}
-	if last, err = w.Host.Catalog.Get(ctx, last.Key); err == nil && last.State == catalog.Running && watch.Occupies(w.Host, last) {
+	if last, err = w.Host.Catalog.Get(ctx, last.Key); err == nil && last.State == outcome.Running && watch.Occupies(w.Host, last) {
 		err = &queue.Later{After: soon, Why: fmt.Sprintf("host %s is still at attempt %d", host, last.Attempt)}
 	}
 	return err
@@ -280,7 +281,7 @@ func (j *job) outcome(result result.Result) error {
 	if j.ledger.told == queue.Finish {
 		return nil
 	}
-	if cause := j.cause(); result.State == catalog.Canceled && cause != nil {
+	if cause := j.cause(); result.State == outcome.Canceled && cause != nil {
 		return cause
 	}
 	return errors.New(result.Message)
@@ -293,7 +294,7 @@ func (j *job) refuse(ctx context.Context, result result.Result, err error) error
 	}
 	l := j.ledger
 	run := l.row
-	run.State, run.Reason, run.Message, run.ExitCode = result.State, string(result.Reason), result.Message, result.ExitCode
+	run.Outcome = result.Outcome
 	run.FinishedAt = run.EndsNow()
 	switch lost := l.Commit(context.WithoutCancel(ctx), run, nothing); {
 	case errors.Is(lost, phase.ErrSuperseded):
@@ -313,11 +314,11 @@ func (j *job) then(run catalog.Run, failures int) queue.Then {
 	switch {
 	case errors.Is(cause, queue.ErrCanceled), j.stopped(), job.LastTry && !errors.Is(cause, queue.ErrDrained):
 		return queue.Finish
-	case run.State == catalog.Canceled && cause != nil: // by a drain, or because it took too long
+	case run.State == outcome.Canceled && cause != nil: // by a drain, or because it took too long
 		return queue.Requeue
 	}
 	switch run.State {
-	case catalog.Error, catalog.Lost:
+	case outcome.Error, outcome.Lost:
 		if failures < job.Retries {
 			return queue.Requeue
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
@@ -20,36 +21,36 @@ func (b brought) Job() queue.Job { return b.job }
 // Only what is no fault of the analysis comes again, and nothing that somebody has canceled.
 func TestThen(t *testing.T) {
 	for _, c := range []struct {
-		state    catalog.State
+		state    outcome.State
 		cause    error
 		asked    bool
 		failures int
 		last     bool
 		want     queue.Then
 	}{
-		{state: catalog.Complete, want: queue.Finish},
-		{state: catalog.Complete, cause: queue.ErrDrained, want: queue.Finish},
-		{state: catalog.Failed, want: queue.Finish},
-		{state: catalog.Failed, cause: queue.ErrDrained, want: queue.Finish},
-		{state: catalog.Error, want: queue.Requeue},
-		{state: catalog.Error, failures: 1, want: queue.Requeue},
-		{state: catalog.Error, failures: 2, want: queue.Finish},
-		{state: catalog.Error, last: true, want: queue.Finish},
-		{state: catalog.Error, cause: queue.ErrCanceled, want: queue.Finish},
-		{state: catalog.Lost, want: queue.Requeue},
-		{state: catalog.Canceled, asked: true, want: queue.Finish},
-		{state: catalog.Canceled, asked: true, cause: queue.ErrDrained, want: queue.Finish},
-		{state: catalog.Error, asked: true, want: queue.Finish},
-		{state: catalog.Canceled, cause: queue.ErrCanceled, want: queue.Finish},
-		{state: catalog.Canceled, cause: queue.ErrDrained, want: queue.Requeue},
-		{state: catalog.Canceled, cause: queue.ErrDrained, last: true, want: queue.Requeue}, // the try does not count
-		{state: catalog.Canceled, cause: queue.ErrOverdue, want: queue.Requeue},
-		{state: catalog.Canceled, cause: queue.ErrOverdue, last: true, want: queue.Finish},
+		{state: outcome.Complete, want: queue.Finish},
+		{state: outcome.Complete, cause: queue.ErrDrained, want: queue.Finish},
+		{state: outcome.Failed, want: queue.Finish},
+		{state: outcome.Failed, cause: queue.ErrDrained, want: queue.Finish},
+		{state: outcome.Error, want: queue.Requeue},
+		{state: outcome.Error, failures: 1, want: queue.Requeue},
+		{state: outcome.Error, failures: 2, want: queue.Finish},
+		{state: outcome.Error, last: true, want: queue.Finish},
+		{state: outcome.Error, cause: queue.ErrCanceled, want: queue.Finish},
+		{state: outcome.Lost, want: queue.Requeue},
+		{state: outcome.Canceled, asked: true, want: queue.Finish},
+		{state: outcome.Canceled, asked: true, cause: queue.ErrDrained, want: queue.Finish},
+		{state: outcome.Error, asked: true, want: queue.Finish},
+		{state: outcome.Canceled, cause: queue.ErrCanceled, want: queue.Finish},
+		{state: outcome.Canceled, cause: queue.ErrDrained, want: queue.Requeue},
+		{state: outcome.Canceled, cause: queue.ErrDrained, last: true, want: queue.Requeue}, // the try does not count
+		{state: outcome.Canceled, cause: queue.ErrOverdue, want: queue.Requeue},
+		{state: outcome.Canceled, cause: queue.ErrOverdue, last: true, want: queue.Finish},
 	} {
 		run := stops.NewRun("id")
 		stops.Address([]*stops.Run{run}, func(string) []int64 { return map[bool][]int64{true: {7}}[c.asked] }, request.StopSignal{})
 		j := &job{Worker: &Worker{}, Run: run, cause: func() error { return c.cause }, ledger: &ledger{claim: brought{job: queue.Job{Retries: 2, LastTry: c.last}}}}
-		if got := j.then(catalog.Run{State: c.state}, c.failures); got != c.want {
+		if got := j.then(catalog.Run{Outcome: outcome.Outcome{State: c.state}}, c.failures); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

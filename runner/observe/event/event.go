@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -95,11 +96,11 @@ type Request struct {
 
 // Exited are the data of TypeExited. A missing output or a failed harvest can still change the end.
 type Exited struct {
-	Attempt  int       `json:"attempt"`
-	Reason   string    `json:"reason"`    // as far as it is known
-	ExitCode int       `json:"exit_code"` // that the command would have
-	Signal   *string   `json:"signal"`    // that ended it: "SIGSEGV"
-	ExitedAt time.Time `json:"exited_at"`
+	Attempt  int            `json:"attempt"`
+	Reason   outcome.Reason `json:"reason"`    // as far as it is known
+	ExitCode int            `json:"exit_code"` // that the command would have
+	Signal   outcome.Signal `json:"signal"`    // that ended it: "SIGSEGV"
+	ExitedAt time.Time      `json:"exited_at"`
 }
 
 // Harvested are the data of TypeHarvested.

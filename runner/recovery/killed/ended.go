@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
@@ -60,13 +61,13 @@ func isOnlyCopy(ctx context.Context, c catalog.Catalog, run catalog.Run, locatio
 		return false, err
 	}
 	kept := rundir.Kept(run) == location.Dir && location.Dir != ""
-	return kept || location.Ended && !again && (run.State == catalog.Lost || run.ID == ""), nil
+	return kept || location.Ended && !again && (run.State == outcome.Lost || run.ID == ""), nil
 }
 
 // Superseded reports whether a run was taken for lost and the queue has given its analysis to another worker. Its later
 // results are of no use, as its worker would have found, had it lived.
 func Superseded(ctx context.Context, c catalog.Catalog, run catalog.Run) (bool, error) {
-	if run.State != catalog.Lost || rundir.Kept(run) != "" {
+	if run.State != outcome.Lost || rundir.Kept(run) != "" {
 		return false, nil
 	}
 	last, err := c.Get(ctx, catalog.Key{ID: run.ID})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
@@ -62,8 +63,7 @@ func MarkLostLocked(ctx context.Context, p *pass.Pass, t *workspace.StateFile, r
 }
 
 func commitLost(ctx context.Context, c catalog.Catalog, run catalog.Run, location workspace.Location) (err error) {
-	run.State, run.Reason, run.ExitCode = catalog.Lost, string(result.ReasonSupervisorLost), result.ExitError
-	run.Message = lostMessage(location)
+	run.Outcome = outcome.Fault(outcome.ReasonSupervisorLost, lostMessage(location))
 	if location.Ended {
 		if run.Report, err = json.Marshal(result.Report{Kept: location.Dir}); err != nil {
 			return err

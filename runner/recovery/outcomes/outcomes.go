@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
@@ -67,7 +68,7 @@ func (c committer) one(ctx context.Context, key catalog.Key) error {
 	if err != nil || run.ID == "" {
 		return errors.Join(err, t.Leave())
 	}
-	if run.State != catalog.Lost {
+	if run.State != outcome.Lost {
 		c.Report.Committed = append(c.Report.Committed, key)
 	}
 	if c.Dry {

@@ -19,6 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -44,7 +45,7 @@ type unended struct {
 }
 
 func (unended) Get(_ context.Context, key catalog.Key) (catalog.Run, error) {
-	return catalog.Run{Key: key, State: catalog.Running}, nil
+	return catalog.Run{Key: key, Outcome: outcome.Outcome{State: outcome.Running}}, nil
 }
 
 func (u unended) Commit(context.Context, catalog.Run, func() (outputs.Entry, error)) error {

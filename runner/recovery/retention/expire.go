@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -73,7 +74,7 @@ func expire(ctx context.Context, p *pass.Pass, policy Policy, run catalog.Run) (
 func giveUp(ctx context.Context, p *pass.Pass, policy Policy, run catalog.Run) (gone bool, err error) {
 	location := workspace.LocationOf(run)
 	there := workspace.IsInode(location.Dir, location) || workspace.IsInode(workspace.AsidePath(location.Dir, run.Attempt), location)
-	uncommitted := rundir.Kept(run) != "" && (run.State == catalog.Lost || run.State == catalog.Error)
+	uncommitted := rundir.Kept(run) != "" && (run.State == outcome.Lost || run.State == outcome.Error)
 	foreign := location.Catalog != "" && location.Catalog != p.CatalogID
 	if there && uncommitted && !slices.Contains(p.Report.Kept, location.Dir) {
 		p.Report.Kept = append(p.Report.Kept, location.Dir)

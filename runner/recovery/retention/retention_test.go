@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // ledger is a catalog of which only List is asked: the runs of it, the newest first.
@@ -63,7 +64,7 @@ func TestEachRun(t *testing.T) {
 
 func TestRetentionCovers(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	ended := catalog.Run{State: catalog.Complete, CreatedAt: now.Add(-2 * time.Hour), FinishedAt: now.Add(-time.Hour), OutputsTotal: 1}
+	ended := catalog.Run{Outcome: outcome.Outcome{State: outcome.Complete}, CreatedAt: now.Add(-2 * time.Hour), FinishedAt: now.Add(-time.Hour), OutputsTotal: 1}
 	with := func(change func(*catalog.Run)) catalog.Run {
 		run := ended
 		change(&run)
@@ -81,8 +82,8 @@ func TestRetentionCovers(t *testing.T) {
 		{"started before and ended after", Policy{Before: now.Add(-90 * time.Minute)}, ended, false},
 		{"no end known", Policy{Before: now.Add(-90 * time.Minute)}, with(func(r *catalog.Run) { r.FinishedAt = time.Time{} }), true},
 		{"pinned", Policy{}, with(func(r *catalog.Run) { r.Pinned = true }), false},
-		{"running", Policy{}, with(func(r *catalog.Run) { r.State = catalog.Running }), false},
-		{"queued", Policy{}, with(func(r *catalog.Run) { r.State = catalog.Queued }), false},
+		{"running", Policy{}, with(func(r *catalog.Run) { r.State = outcome.Running }), false},
+		{"queued", Policy{}, with(func(r *catalog.Run) { r.State = outcome.Queued }), false},
 		{"outputs", Policy{OutputsOnly: true}, ended, true},
 		{"no outputs", Policy{OutputsOnly: true}, with(func(r *catalog.Run) { r.OutputsTotal = 0 }), false},
 		{"outputs removed", Policy{OutputsOnly: true}, with(func(r *catalog.Run) { r.OutputsRemovedAt = now }), false},

@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // claim is a job assigned to a worker. Its methods need River's contexts, which identify River's client.
@@ -60,11 +61,11 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 				return err
 			}
 		}
-		if told.canceled || run.State == catalog.Complete || run.State == catalog.Failed || run.State == catalog.Canceled && !givenBack(run) {
+		if told.canceled || run.State == outcome.Complete || run.State == outcome.Failed || run.State == outcome.Canceled && !givenBack(run) {
 			done = true
 			return c.finish(ctx, tx)
 		}
-		if run.State == catalog.Error && c.job.Args.First > 0 { // it may have been committed without the job, which counts only the others
+		if run.State == outcome.Error && c.job.Args.First > 0 { // it may have been committed without the job, which counts only the others
 			if failures, err = c.failures(ctx, tx); err != nil {
 				return err
 			}
@@ -76,15 +77,15 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 			return &queue.Later{After: pausedFor, Why: "the queue is paused"}
 		}
 		switch run.State {
-		case catalog.Running:
-			run.State, run.Reason, run.ExitCode = catalog.Lost, "supervisor_lost", lostExit
-			run.Message = fmt.Sprintf("its worker on host %q did not report in time; the queue has given the analysis to another", run.Host)
+		case outcome.Running:
+			run.Outcome = outcome.Fault(outcome.ReasonSupervisorLost,
+				fmt.Sprintf("its worker on host %q did not report in time; the queue has given the analysis to another", run.Host))
 			run.FinishedAt = run.EndsNow()
 			if err := postgres.End(ctx, tx, run); err != nil {
 				return err
 			}
 			run, err = c.requeue(ctx, tx, run)
-		case catalog.Queued:
+		case outcome.Queued:
 			run.Request = c.job.Args.Request // the worker has room for its limits
 		default:
 			run, err = c.requeue(ctx, tx, run)
@@ -106,8 +107,6 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 	}
 	return run, failures, nil
 }
-
-const lostExit = 125
 
 // failures counts the job's attempts that ended in an error.
 func (c *claim) failures(ctx context.Context, tx pgx.Tx) (n int, err error) {
@@ -196,8 +195,8 @@ func (c *claim) requeue(ctx context.Context, tx pgx.Tx, run catalog.Run) (catalo
 // attemptAfter is the queued row of the attempt after a run.
 func attemptAfter(run catalog.Run, request json.RawMessage) catalog.Run {
 	return catalog.Run{
-		Key:   catalog.Key{ID: run.ID, Attempt: run.Attempt + 1},
-		State: catalog.Queued, CreatedAt: time.Now().UTC(), Labels: run.Labels,
+		Key:     catalog.Key{ID: run.ID, Attempt: run.Attempt + 1},
+		Outcome: outcome.Outcome{State: outcome.Queued}, CreatedAt: time.Now().UTC(), Labels: run.Labels,
 		Request: request, ToolVersion: run.ToolVersion,
 	}
 }

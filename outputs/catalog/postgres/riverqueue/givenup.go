@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // givenUpLook is the interval between checks for rows whose job is discarded.
@@ -71,7 +71,8 @@ func endGivenUp(ctx context.Context, tx pgx.Tx, id string) error {
 	if err != nil {
 		return err
 	}
-	run.State, run.Reason, run.ExitCode, run.FinishedAt = catalog.Lost, "supervisor_lost", lostExit, run.EndsNow()
-	run.Message = fmt.Sprintf("the queue has given the analysis up after it was brought to workers %d times; \"scidex-oci queue retry\" queues it again", tries)
+	run.Outcome = outcome.Fault(outcome.ReasonSupervisorLost,
+		fmt.Sprintf("the queue has given the analysis up after it was brought to workers %d times; \"scidex-oci queue retry\" queues it again", tries))
+	run.FinishedAt = run.EndsNow()
 	return postgres.End(ctx, tx, run)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // Retry queues a further attempt with a new job: River would cancel a canceled one again, and its tries are counted.
@@ -26,7 +27,7 @@ func (q *Queue) Retry(ctx context.Context, id string) (next catalog.Key, err err
 			return err
 		}
 		switch {
-		case last.State == catalog.Complete, last.State == catalog.Failed:
+		case last.State == outcome.Complete, last.State == outcome.Failed:
 			return fmt.Errorf("it is %s: %w", last.State, queue.ErrNoRetry)
 		case !last.State.Final() && was.State == queue.Ended:
 			return fmt.Errorf("its job was given up and attempt %d is %s; \"scidex-oci queue cancel %s\" ends that: %w", last.Attempt, last.State, id, queue.ErrInQueue)

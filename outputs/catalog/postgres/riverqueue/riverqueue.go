@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 const (
@@ -60,7 +61,7 @@ func (q *Queue) Cancel(ctx context.Context, id string) (was queue.Entry, err err
 			return err
 		}
 		switch {
-		case was.State == queue.Running && last.State != catalog.Queued:
+		case was.State == queue.Running && last.State != outcome.Queued:
 		case !last.State.Final(): // no worker has started it, or none has reported in time
 			if err := postgres.End(ctx, tx, endedByCancel(last)); err != nil {
 				return err
@@ -80,10 +81,10 @@ func (q *Queue) Cancel(ctx context.Context, id string) (was queue.Entry, err err
 // endedByCancel is a queued run, or one of a silent worker, as its cancellation ends it.
 func endedByCancel(run catalog.Run) catalog.Run {
 	run.Message = "canceled in the queue before anything was run"
-	if run.State == catalog.Running {
+	if run.State == outcome.Running {
 		run.Message = fmt.Sprintf("canceled in the queue; its worker on host %q did not report", run.Host)
 	}
-	run.State, run.Reason, run.ExitCode, run.FinishedAt = catalog.Canceled, "stopped", canceledExit, run.EndsNow()
+	run.State, run.Reason, run.ExitCode, run.FinishedAt = outcome.Canceled, outcome.ReasonStopped, canceledExit, run.EndsNow()
 	return run
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // Submit enqueues jobs with their rows.
@@ -47,7 +48,7 @@ func (q *Queue) submit(ctx context.Context, tx pgx.Tx, jobs []queue.Submission) 
 	var params []river.InsertManyParams
 	here := map[string]queue.Placed{} // by digest
 	for i, j := range jobs {
-		stands := queue.Placed{Key: j.Run.Key, State: catalog.Queued}
+		stands := queue.Placed{Key: j.Run.Key, State: outcome.Queued}
 		if j.Unique {
 			other, found := here[all[i].Digest]
 			if !found {

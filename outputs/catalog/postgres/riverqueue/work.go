@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // River's polling intervals. NOTIFY announces submitted and due jobs; polling finds those whose short pause is over and
@@ -260,11 +261,10 @@ func (w *worker) refuse(ctx context.Context, job *river.Job[args]) error {
 	unread := fmt.Errorf("its job in the queue cannot be read: %w", job.Args.unread)
 	err := w.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		run, err := postgres.Last(ctx, tx, job.Args.ID)
-		if err != nil || run.State != catalog.Queued {
+		if err != nil || run.State != outcome.Queued {
 			return err
 		}
-		run.State, run.Reason, run.ExitCode, run.FinishedAt = catalog.Error, "request", lostExit, run.EndsNow()
-		run.Message = unread.Error()
+		run.Outcome, run.FinishedAt = outcome.Fault(outcome.ReasonRequest, unread.Error()), run.EndsNow()
 		return postgres.End(ctx, tx, run)
 	})
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) {

@@ -3,23 +3,23 @@ package metrics
 import (
 	"slices"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
 // end is how an attempt ended.
 type end struct {
-	state  catalog.State
-	reason result.Reason
+	state  outcome.State
+	reason outcome.Reason
 }
 
 // other is the reason of an end that is unknown here, so that no label has an unexpected value.
-const other result.Reason = "other"
+const other outcome.Reason = "other"
 
 // ends are all possible ends.
 func ends() (all []end) {
-	for _, state := range []catalog.State{catalog.Complete, catalog.Failed, catalog.Canceled, catalog.Error, catalog.Lost} {
-		for _, reason := range append(result.ReasonsOf(state), other) {
+	for _, state := range []outcome.State{outcome.Complete, outcome.Failed, outcome.Canceled, outcome.Error, outcome.Lost} {
+		for _, reason := range append(outcome.ReasonsOf(state), other) {
 			all = append(all, end{state, reason})
 		}
 	}
@@ -33,5 +33,5 @@ func endOf(r result.Result) end {
 			return e
 		}
 	}
-	return end{catalog.Error, other}
+	return end{outcome.Error, other}
 }

@@ -16,8 +16,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
@@ -80,9 +80,9 @@ func (m *Metrics) attempt(class string, result result.Result, err error, through
 // Everything that there is, as Prometheus reads it, and by its conventions.
 func TestExposition(t *testing.T) {
 	m := New(source())
-	m.attempt("default", result.Result{State: catalog.Complete, Reason: result.ReasonExit}, nil,
+	m.attempt("default", result.Result{Outcome: outcome.Outcome{State: outcome.Complete, Reason: outcome.ReasonExit}}, nil,
 		worker.Taken, worker.Started, worker.Exited, worker.Harvested, worker.Committed, worker.Ended)
-	m.attempt("gpu", result.Result{State: catalog.Error, Reason: result.ReasonCommit}, errors.New("away"), worker.Taken, worker.Started, worker.Exited, worker.Ended)
+	m.attempt("gpu", result.Result{Outcome: outcome.Outcome{State: outcome.Error, Reason: outcome.ReasonCommit}}, errors.New("away"), worker.Taken, worker.Started, worker.Exited, worker.Ended)
 	m.attempt("gpu", result.Result{}, nil, worker.Taken, worker.Started, worker.Superseded)
 	m.Rescued(3)
 	got := m.written(t)
@@ -200,19 +200,19 @@ func TestDepth(t *testing.T) {
 
 // Every end that a result may have is counted as itself, and what is not known as another, so that labels stay few.
 func TestEnds(t *testing.T) {
-	for _, reason := range result.Reasons() {
+	for _, reason := range outcome.Reasons() {
 		if !slices.ContainsFunc(ends(), func(e end) bool { return e.reason == reason }) {
 			t.Errorf("%s is counted as another reason", reason)
 		}
 	}
 	for res, want := range map[end]end{
-		{catalog.Complete, result.ReasonExit}:       {catalog.Complete, result.ReasonExit},
-		{catalog.Failed, "made up"}:                 {catalog.Failed, other},
-		{catalog.Complete, result.ReasonStopped}:    {catalog.Complete, other},
-		{catalog.Running, ""}:                       {catalog.Error, other},
-		{catalog.Lost, result.ReasonSupervisorLost}: {catalog.Lost, result.ReasonSupervisorLost},
+		{outcome.Complete, outcome.ReasonExit}:       {outcome.Complete, outcome.ReasonExit},
+		{outcome.Failed, "made up"}:                  {outcome.Failed, other},
+		{outcome.Complete, outcome.ReasonStopped}:    {outcome.Complete, other},
+		{outcome.Running, ""}:                        {outcome.Error, other},
+		{outcome.Lost, outcome.ReasonSupervisorLost}: {outcome.Lost, outcome.ReasonSupervisorLost},
 	} {
-		if got := endOf(result.Result{State: res.state, Reason: res.reason}); got != want {
+		if got := endOf(result.Result{Outcome: outcome.Outcome{State: res.state, Reason: res.reason}}); got != want {
 			t.Errorf("%v is counted as %v, want %v", res, got, want)
 		}
 	}

@@ -1,8 +1,4 @@
-// Package result is the one model of how a run ended: states, reasons, exit codes and the fields of the JSON that `run
-// --json` and `show --json` print (docs/schema/result.json). Everything that reads or shows a run uses it.
-package result
-
-import "github.com/scidex-ai/scidex-oci/outputs/catalog"
+package outcome
 
 // Reason says why a run ended.
 type Reason string
@@ -24,35 +20,37 @@ const (
 	ReasonHarvest        Reason = "harvest"
 	ReasonCommit         Reason = "commit"
 	ReasonExport         Reason = "export"
-	ReasonPostProcess    Reason = catalog.ReasonHookOwed
-	ReasonSandbox        Reason = "sandbox"
-	ReasonRequest        Reason = "request"
+	// ReasonPostProcess is of a run whose result is committed and complete, and whose hook has not succeeded. It is the only error
+	// that a run can leave.
+	ReasonPostProcess Reason = "post_process"
+	ReasonSandbox     Reason = "sandbox"
+	ReasonRequest     Reason = "request"
 )
 
 // ReasonsOf lists the reasons for which runs end in a state; none for a state that is not an end.
-func ReasonsOf(state catalog.State) []Reason {
+func ReasonsOf(state State) []Reason {
 	switch state {
-	case catalog.Complete:
+	case Complete:
 		return []Reason{ReasonExit}
-	case catalog.Failed:
+	case Failed:
 		return []Reason{
 			ReasonExit, ReasonSignal, ReasonTimeout, ReasonOutOfMemory, ReasonPidsLimit, ReasonWorkFull, ReasonHostFull,
 			ReasonOutputMissing, ReasonNotFound, ReasonNotInvocable,
 		}
-	case catalog.Canceled:
+	case Canceled:
 		return []Reason{ReasonStopped}
-	case catalog.Lost:
+	case Lost:
 		return []Reason{ReasonSupervisorLost}
-	case catalog.Error:
+	case Error:
 		return []Reason{ReasonHarvest, ReasonCommit, ReasonExport, ReasonPostProcess, ReasonSandbox, ReasonRequest}
-	case catalog.Queued, catalog.Running:
+	case Queued, Running:
 	}
 	return nil
 }
 
 // Reasons lists all reasons, each once.
 func Reasons() (all []Reason) {
-	for _, state := range []catalog.State{catalog.Failed, catalog.Canceled, catalog.Lost, catalog.Error} {
+	for _, state := range []State{Failed, Canceled, Lost, Error} {
 		all = append(all, ReasonsOf(state)...)
 	}
 	return all

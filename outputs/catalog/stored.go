@@ -1,0 +1,32 @@
+package catalog
+
+import (
+	"encoding/json"
+
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
+)
+
+// stored is a Run in the records that wait on a disk for a catalog. They have the outcome by the names of Go's fields.
+type stored struct {
+	State    outcome.State
+	Reason   outcome.Reason
+	Message  string
+	ExitCode int
+	Signal   string
+	*fields
+}
+
+type fields Run // without the methods
+
+// MarshalJSON writes a run for a record.
+func (r Run) MarshalJSON() ([]byte, error) {
+	return json.Marshal(stored{r.State, r.Reason, r.Message, r.ExitCode, string(r.Signal), (*fields)(&r)})
+}
+
+// UnmarshalJSON reads what MarshalJSON has written, in this version or an earlier one.
+func (r *Run) UnmarshalJSON(text []byte) error {
+	s := stored{fields: (*fields)(r)}
+	err := json.Unmarshal(text, &s)
+	r.Outcome = outcome.Outcome{State: s.State, Reason: s.Reason, Message: s.Message, ExitCode: s.ExitCode, Signal: outcome.Signal(s.Signal)}
+	return err
+}

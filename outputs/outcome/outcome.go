@@ -1,0 +1,51 @@
+// Package outcome says how a run stands or ended: its state, the reason, the exit code, the signal and a message. The
+// catalog's row and the result embed it, so that an end is decided once and copied whole.
+package outcome
+
+import "encoding/json"
+
+// Outcome is how a run stands, or how it ended.
+type Outcome struct {
+	State    State  `json:"state"`
+	Reason   Reason `json:"reason"`    // "" as long as it has not ended
+	Message  string `json:"message"`   // one sentence for people
+	ExitCode int    `json:"exit_code"` // of the command line
+	Signal   Signal `json:"signal"`
+}
+
+// Fault is the outcome of a run that scidex-oci or its host failed at: lost with its supervisor, otherwise an error.
+func Fault(reason Reason, message string) Outcome {
+	o := Outcome{State: Error, Reason: reason, Message: message, ExitCode: ExitError}
+	if reason == ReasonSupervisorLost {
+		o.State = Lost
+	}
+	return o
+}
+
+// State of a run. The changes that are possible are in the catalog.
+type State string
+
+// The states; queued and running are not final.
+const (
+	Queued   State = "queued"
+	Running  State = "running"
+	Complete State = "complete"
+	Failed   State = "failed"
+	Canceled State = "canceled"
+	Error    State = "error"
+	Lost     State = "lost"
+)
+
+// Final reports whether the run has ended.
+func (s State) Final() bool { return s != Queued && s != Running }
+
+// Signal names the signal that killed the analysis, "SIGKILL"; "", null in JSON, if none did.
+type Signal string
+
+// MarshalJSON writes null for none.
+func (s Signal) MarshalJSON() ([]byte, error) {
+	if s == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(s))
+}
