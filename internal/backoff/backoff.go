@@ -14,6 +14,15 @@ type Backoff struct {
 	next           time.Duration
 }
 
+// Doubled is the pause after first has doubled so many times, at most longest. It is for tries that are counted by something
+// else than a Backoff.
+func Doubled(first, longest time.Duration, times int) time.Duration {
+	for ; times > 0 && first < longest; times-- {
+		first *= 2
+	}
+	return min(first, longest)
+}
+
 // Next is the length of the next pause.
 func (b *Backoff) Next() time.Duration {
 	pause := max(b.next, b.First)

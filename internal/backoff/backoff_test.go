@@ -29,6 +29,14 @@ func TestPausesWithoutALongest(t *testing.T) {
 	}
 }
 
+func TestDoubled(t *testing.T) {
+	for times, want := range map[int]time.Duration{-1: 1, 0: 1, 1: 2, 3: 8, 5: 32, 6: 60, 1000: 60} {
+		if got := Doubled(time.Second, time.Minute, times); got != want*time.Second {
+			t.Errorf("doubled %d times it is %v, want %v", times, got, want*time.Second)
+		}
+	}
+}
+
 func TestPausesAreRandom(t *testing.T) {
 	seen := map[time.Duration]bool{}
 	for range 100 {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -129,4 +130,13 @@ func apply(t *testing.T, flags []cli.Flag, values map[string]string) {
 // inDirectory is an environment whose config files are in dir.
 func inDirectory(dir string) options.Lookup {
 	return func(name string) (string, bool) { return dir, name == "XDG_CONFIG_HOME" }
+}
+
+// The pauses that the help of --retries promises.
+func TestRetryPause(t *testing.T) {
+	for retry, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 7: time.Minute} {
+		if got := retryPause(retry); got != want {
+			t.Errorf("before retry %d: %v, want %v", retry, got, want)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
@@ -16,7 +17,7 @@ import (
 // work is what is done for a line: it is run, repeated, or skipped.
 func (b *session) work() batch.Work {
 	runs := b.runs()
-	w := batch.Work(batch.Retrying{Work: runs, Retries: b.options.retries, Pause: batch.Doubling, Tell: b.printRetry})
+	w := batch.Work(batch.Retrying{Work: runs, Retries: b.options.retries, Pause: retryPause, Tell: b.printRetry})
 	if b.options.resume {
 		w = batch.Resuming{
 			Work: w, Past: batch.PastRuns{Runs: runs, Catalog: b.stores.Catalog}, Rerun: batch.Rerun(b.options.rerun),
@@ -28,6 +29,9 @@ func (b *session) work() batch.Work {
 	}
 	return w
 }
+
+// retryPause is a second before the first retry, then twice the last one, at most a minute.
+func retryPause(retry int) time.Duration { return backoff.Doubled(time.Second, time.Minute, retry-1) }
 
 // export writes the outputs of a run to the directory of its id.
 func (b *session) export(ctx context.Context, key catalog.Key) (warning string, err error) {

@@ -454,14 +454,6 @@ func TestRetryingEndsWithAnAttemptThatWasStopped(t *testing.T) {
 	}
 }
 
-func TestDoubling(t *testing.T) {
-	for retry, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 7: time.Minute, 1000: time.Minute} {
-		if got := Doubling(retry); got != want {
-			t.Errorf("before retry %d: %v, want %v", retry, got, want)
-		}
-	}
-}
-
 // pastOf is a Past of one run.
 type pastOf struct {
 	last    result.Result

@@ -86,8 +86,3 @@ func repeatable(o Outcome) bool {
 		return o.Result.State == outcome.Error || o.Result.State == outcome.Lost
 	}
 }
-
-// Doubling returns the pause before a retry: a second, then twice the last one, at most a minute.
-func Doubling(retry int) time.Duration {
-	return min(time.Second<<min(retry-1, 6), time.Minute)
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
@@ -213,7 +214,7 @@ func (w *worker) Timeout(job *river.Job[args]) time.Duration {
 
 // NextRetry waits a second after the first error, twice as long after each other, at most a minute.
 func (w *worker) NextRetry(job *river.Job[args]) time.Time {
-	return time.Now().Add(min(time.Second<<min(len(job.Errors), 6), time.Minute))
+	return time.Now().Add(backoff.Doubled(time.Second, time.Minute, len(job.Errors)))
 }
 
 // Work runs one job.
