@@ -34,6 +34,23 @@ func StopSignals() (stop <-chan request.StopSignal, done func()) {
 	return out, func() { signal.Stop(signals); close(finished) }
 }
 
+// OnStopSignals is for a command that runs analyses for others until a signal ends it: it calls drain with the first signal and
+// hurry with the second, and ends the process with the third. One that forOne passes on to a single run does not count.
+func OnStopSignals(forOne func(request.StopSignal) bool, drain, hurry func(request.StopSignal)) (done func()) {
+	signals, done := StopSignals()
+	exit := func(s request.StopSignal) { os.Exit(s.ExitCode) }
+	go func() {
+		for _, act := range []func(request.StopSignal){drain, hurry, exit} {
+			s := <-signals
+			for forOne(s) {
+				s = <-signals
+			}
+			act(s)
+		}
+	}()
+	return done
+}
+
 // IgnoreNextStop is for when only the result is left to print: the first signal that comes now would take it from the caller
 // of a committed run. The second one ends the wait for its reader. The result answers earlier ones.
 func IgnoreNextStop(stop <-chan request.StopSignal) {

@@ -3,7 +3,6 @@ package queuecmd
 import (
 	"context"
 	"errors"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -78,31 +77,10 @@ func runWorker(ctx context.Context, p *command.Program, q queue.Queue, st *store
 	w.Told = func(result result.Result, _ error) {
 		report.Print(0, result, false)
 	}
-	working, now := drains(ctx, w.Signal)
+	working, drain := context.WithCancel(ctx)
+	now := make(chan struct{})
 	w.Options.Now = now
+	command.OnStopSignals(w.Signal, func(request.StopSignal) { drain() }, func(request.StopSignal) { close(now) }) // to the end of this process
 	unserve := scraped.serve(working, w, p.Build)
 	return errors.Join(w.Work(working), unserve(), report.Err())
-}
-
-// drains returns a context canceled by the first signal, and a channel closed by the second. The third ends the process.
-// A signal for one run does not count: forOne passes it on and reports true.
-func drains(ctx context.Context, forOne func(request.StopSignal) bool) (working context.Context, now <-chan struct{}) {
-	signals, _ := command.StopSignals() // to the end of this process
-	working, drain := context.WithCancel(ctx)
-	hurry := make(chan struct{})
-	next := func() request.StopSignal {
-		for {
-			if s := <-signals; !forOne(s) {
-				return s
-			}
-		}
-	}
-	go func() {
-		next()
-		drain()
-		next()
-		close(hurry)
-		os.Exit(next().ExitCode)
-	}()
-	return working, hurry
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -138,29 +137,15 @@ func (s *Session) hook(batch.Line) (hook *request.Hook, done func()) {
 // HandleSignals drains with the first signal, stops all runs with the second and ends the process with the third. drained is
 // called when the last run has ended.
 func (s *Session) HandleSignals(drained func()) (done func()) {
-	signals, unnotify := command.StopSignals()
 	unsuspend := command.HandleSuspend(&s.suspended)
-	go func() {
-		for received := 0; ; {
-			signal := <-signals
-			if s.Engine.Signal(signal) {
-				continue
-			}
-			switch received++; received {
-			case 1:
-				s.Stores.Host.Log.Info("no new runs are taken", "signal", signal.Name)
-				s.Engine.Drain()
-				go func() {
-					s.Engine.Wait()
-					drained()
-				}()
-			case 2:
-				s.Engine.Stop(signal)
-			default:
-				os.Exit(signal.ExitCode)
-			}
-		}
-	}()
+	unnotify := command.OnStopSignals(s.Engine.Signal, func(signal request.StopSignal) {
+		s.Stores.Host.Log.Info("no new runs are taken", "signal", signal.Name)
+		s.Engine.Drain()
+		go func() {
+			s.Engine.Wait()
+			drained()
+		}()
+	}, s.Engine.Stop)
 	return func() {
 		unsuspend()
 		unnotify()
