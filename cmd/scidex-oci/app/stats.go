@@ -22,7 +22,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/stats"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 )
 
 func newStatsCommand(p *command.Program) *cli.Command {
@@ -131,7 +131,7 @@ func tellLabels(ctx context.Context, w io.Writer, cat catalog.Catalog, o statsOp
 }
 
 // hostRules suggest no more than a host has.
-func hostRules(has capacity.Capacity) stats.Rules {
+func hostRules(has admission.Resources) stats.Rules {
 	rules := stats.DefaultRules()
 	rules.Memory.Most, rules.CPUs.Most = float64(has.Memory), has.CPUs
 	return rules
@@ -139,7 +139,7 @@ func hostRules(has capacity.Capacity) stats.Rules {
 
 // gather reads the catalog.
 func gather(ctx context.Context, cat catalog.Catalog, o statsOptions) (statistics, error) {
-	s := statistics{V: 1, Groups: []stats.Group{}, Rules: hostRules(capacity.ReadTotal())}
+	s := statistics{V: 1, Groups: []stats.Group{}, Rules: hostRules(admission.ReadTotal())}
 	filter, err := o.filter.At(time.Now())
 	if err != nil {
 		return s, err

@@ -18,8 +18,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -145,14 +145,14 @@ func (b *session) run(ctx context.Context) (err error) {
 	if survey.Bad > 0 {
 		return fmt.Errorf("batch: %s of %d cannot be run, see above; nothing was started", screen.Count(survey.Bad, "line"), survey.Lines)
 	}
-	machine := capacity.ReadCapacity()
+	machine := admission.ReadFree()
 	if b.options.jobs == 0 {
-		b.options.jobs = machine.Runs(survey.Memory, survey.CPUs)
+		b.options.jobs = machine.Runs(survey.Largest)
 	}
 	if err := b.fit(survey); err != nil {
 		return err
 	}
-	b.idle = machine.Idle(b.options.jobs, survey.Memory, survey.CPUs)
+	b.idle = machine.Idle(b.options.jobs, survey.Largest)
 	if b.pool, err = standby.NewPool(ctx, b.lines.Under.Limits); err != nil {
 		return err
 	}

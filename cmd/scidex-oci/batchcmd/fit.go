@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
 )
 
@@ -13,7 +13,7 @@ import (
 func (b *session) fit(survey batch.Survey) error {
 	asked := min(b.options.jobs, max(survey.Lines, 1)) // there is no more to do at once
 	demand := room.Demand{Lines: 1, Inputs: int64(survey.Inputs)}
-	fits, short, err := capacity.Fit(asked, demand)
+	fits, short, err := admission.Fit(asked, demand)
 	if b.overlap() && fits < survey.Lines && err == nil {
 		fits, short, err = b.fitOverlapping(asked, demand)
 	}
@@ -33,11 +33,11 @@ func (b *session) fit(survey batch.Survey) error {
 func (b *session) fitOverlapping(asked int, demand room.Demand) (fits int, short string, err error) {
 	apart := demand
 	demand.Lines = batch.Overlapping
-	if fits, short, err = capacity.Fit(asked, demand); fits > 0 || err != nil {
+	if fits, short, err = admission.Fit(asked, demand); fits > 0 || err != nil {
 		return fits, short, err
 	}
 	b.apart = true
-	return capacity.Fit(asked, apart)
+	return admission.Fit(asked, apart)
 }
 
 // overlap reports whether a line may start while the outputs of another are harvested and committed: not where the outcome

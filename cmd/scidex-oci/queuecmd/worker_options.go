@@ -9,7 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue/lease"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -53,18 +53,17 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 
 // worker is a worker with these options.
 func (o *workerOptions) worker() *worker.Worker {
-	w := &worker.Worker{Capacity: capacity.ReadCapacity(), Labels: o.labels, Limits: o.limits}
+	w := &worker.Worker{Capacity: admission.ReadFree(), Labels: o.labels, Limits: o.limits}
 	if o.totalMemory > 0 {
 		w.Capacity.Memory = int64(o.totalMemory)
 	}
 	if o.totalCPUs > 0 {
 		w.Capacity.CPUs = o.totalCPUs
 	}
-	usual := spec.Analysis{}.WithDefaults()
 	w.Options.Classes, w.Options.Drain, w.Options.RescueAfter, w.Options.Jobs = o.class, o.drain, o.rescueAfter, o.jobs
 	w.Options.Lease = o.lease
 	if o.jobs == 0 {
-		w.Options.Jobs = w.Capacity.Runs(int64(usual.Memory), usual.CPUs)
+		w.Options.Jobs = w.Capacity.Runs(admission.LimitsOf(spec.Analysis{}))
 	}
 	return w
 }

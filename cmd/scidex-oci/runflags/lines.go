@@ -13,6 +13,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch/sweep"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -179,8 +180,7 @@ func (l *Lines) Survey(check func(batch.Line) error, bad func(batch.Line)) (batc
 	case l.sweep != nil:
 		return l.surveySweep(check, bad)
 	case l.File == nil:
-		a := l.Under.WithDefaults()
-		return batch.Survey{Lines: -1, Memory: int64(a.Memory), CPUs: a.CPUs}, nil
+		return batch.Survey{Lines: -1, Largest: admission.LimitsOf(l.Under)}, nil
 	}
 	return batch.Look(l.Source(), check, l.At, bad)
 }

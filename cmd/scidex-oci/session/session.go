@@ -13,9 +13,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
@@ -44,9 +44,9 @@ type Session struct {
 	request   runflags.Request
 	pool      *standby.Pool
 	suspended batch.SuspendGroup
-	account   *turns.Account // nil: Jobs counts the runs
-	settled   func()         // ends settle
-	reads     chan struct{}  // a place for each that reads the catalog
+	account   *admission.Account // nil: Jobs counts the runs
+	settled   func()             // ends settle
+	reads     chan struct{}      // a place for each that reads the catalog
 }
 
 // New opens all that runs need.
@@ -74,17 +74,17 @@ func New(c *cli.Context, p *command.Program, o Options) (s *Session, err error) 
 }
 
 // open opens the stores and makes the engine.
-func (s *Session) open(ctx context.Context, how engine.Options) (err error) {
+func (s *Session) open(ctx context.Context, how admission.Options) (err error) {
 	if s.Stores, err = s.Program.OpenStores(ctx, s.Program.Stderr); err != nil {
 		return err
 	}
 	s.recoverOthers(ctx)
 	s.SweepContent()
 	s.Named = plan.Named{Root: s.Stores.Host.Root, Overwrite: s.request.Overwrite}
-	how.Do = s.do
-	how.Asked = func(id string) []int64 { return watch.AskedToStop(s.Stores.Host, id) }
-	how.Version = s.Program.Build.Version
-	s.Engine = engine.New(ctx, how)
+	s.Engine = engine.New(ctx, engine.Options{
+		Do: s.do, Admission: how, Version: s.Program.Build.Version,
+		Asked: func(id string) []int64 { return watch.AskedToStop(s.Stores.Host, id) },
+	})
 	s.settled = s.settleUntil(ctx)
 	return nil
 }

@@ -11,9 +11,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -54,6 +53,9 @@ type Outcome struct {
 // bad reports whether an outcome counts against MaxFailures: a new one that is not complete.
 func (o Outcome) bad() bool { return !o.Passed && o.Result.State != outcome.Complete }
 
+// Wall is how long the analysis took.
+func (o Outcome) Wall() time.Duration { return time.Duration(o.Result.Usage.WallMS) * time.Millisecond }
+
 // Work runs a line, and returns when it has ended. stop is as in request.Request. Do is called by several goroutines.
 type Work interface {
 	Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome
@@ -72,8 +74,8 @@ const Overlapping = 3
 type Batch struct {
 	Work Work
 	Jobs int // at once; at least 1
-	// Overlap starts the next line when an analysis has ended. At most Jobs lines are between their analysis' end and their
-	// own; and as many are prepared while others run, where those are short (ahead.go).
+	// Overlap starts the next line when an analysis has ended, while its outputs are committed; and if lines are short, as many
+	// as Jobs are prepared while others run (admission).
 	Overlap bool
 	// Idle is how many analyses besides Jobs the machine has processors and memory for.
 	Idle int
@@ -144,30 +146,36 @@ func (b *Batch) Run(ctx context.Context, source Source, signals <-chan request.S
 	quit := make(chan struct{})
 	defer close(quit)
 	d := &dispatch{
-		Batch: b, ended: make(chan ending), vacated: make(chan *job), quit: quit, running: map[int]*job{},
-		jobs: max(b.Jobs, 1), turns: turns.New(turns.Room{Jobs: max(b.Jobs, 1)}), short: capacity.Short(), brief: capacity.Brief(),
+		Batch: b, ended: make(chan ending), vacated: make(chan struct{}), quit: quit, running: map[int]*job{},
+		slots: admission.New(b.admission()),
 	}
 	lines := feed(source, quit)
 	for {
-		next := lines
-		if d.closed() || d.full() {
-			next = nil
-		}
 		if d.closed() && len(d.running) == 0 {
 			return d.summary
 		}
+		next, slot := d.next(lines)
 		select {
 		case item := <-next:
-			d.take(ctx, item)
-		case j := <-d.vacated:
-			j.vacant = true
-			d.vacant++
+			d.take(ctx, item, slot)
+			continue
+		case <-d.vacated:
 		case e := <-d.ended:
 			d.finish(e)
 		case s := <-signals:
 			d.heed(s)
 		}
+		slot.Release() // there may be another after that
 	}
+}
+
+// admission is how many lines run at once. Their limits are no part of that: Jobs has been chosen by the largest.
+func (b *Batch) admission() admission.Options {
+	o := admission.Options{Runs: max(b.Jobs, 1), Idle: b.Idle}
+	if b.Overlap {
+		o.Overlap = o.Runs
+	}
+	return o
 }
 
 // item is a line or the end of all.
@@ -201,12 +209,8 @@ type dispatch struct {
 	summary  Summary
 	read     bool // there are no more lines
 	running  map[int]*job
-	vacant   int // of them, those that have vacated for the next
-	jobs     int // at once
-	turns    *turns.Turns
-	short    capacity.Streak
-	brief    capacity.Streak
-	vacated  chan *job
+	slots    *admission.Scheduler
+	vacated  chan struct{} // a slot, maybe for the next line
 	ended    chan ending
 	quit     <-chan struct{}
 	bad      int
@@ -216,8 +220,7 @@ type dispatch struct {
 // job is a line that runs.
 type job struct {
 	*stops.Run
-	line   Line
-	vacant bool
+	line Line
 }
 
 type ending struct {
@@ -228,14 +231,21 @@ type ending struct {
 // closed reports whether no more lines are started.
 func (d *dispatch) closed() bool { return d.read || d.summary.Signal != nil || d.summary.Full }
 
-// full reports whether a line has to wait for others.
-func (d *dispatch) full() bool {
-	jobs, ready := d.jobs, d.ahead()
-	return len(d.running)-d.vacant >= jobs+ready || len(d.running) >= 2*jobs+ready
+// next are the lines, with a slot for the first of them; or nil if none may be started now.
+func (d *dispatch) next(lines <-chan item) (<-chan item, *admission.Slot) {
+	if d.closed() {
+		return nil, nil
+	}
+	slot := d.slots.Start(admission.Resources{})
+	if slot == nil {
+		return nil, nil
+	}
+	return lines, slot
 }
 
-func (d *dispatch) take(ctx context.Context, next item) {
+func (d *dispatch) take(ctx context.Context, next item, slot *admission.Slot) {
 	if next.err != nil {
+		slot.Release()
 		d.read = true
 		if !errors.Is(next.err, io.EOF) {
 			d.summary.Err = next.err
@@ -244,20 +254,19 @@ func (d *dispatch) take(ctx context.Context, next item) {
 	}
 	j := &job{line: next.line, Run: stops.NewRun(next.line.Analysis.ID)}
 	d.running[j.line.Number], d.summary.Last = j, j.line.Number
-	turn := d.turns.Next(turns.Demand{})
 	if d.Overlap {
-		j.line.Admit = turn.Wait
+		j.line.Admit = slot.Wait
 		j.line.Vacate = sync.OnceFunc(func() {
-			turn.End()
+			slot.Vacate()
 			select {
-			case d.vacated <- j:
+			case d.vacated <- struct{}{}:
 			case <-d.quit:
 			}
 		})
 	}
 	go func() {
 		outcome := d.Work.Do(ctx, j.line, j.Stop)
-		turn.End()
+		slot.Release()
 		if d.Ended != nil {
 			d.Ended(j.line, outcome)
 		}
@@ -267,13 +276,8 @@ func (d *dispatch) take(ctx context.Context, next item) {
 
 func (d *dispatch) finish(e ending) {
 	delete(d.running, e.job.line.Number)
-	if e.job.vacant {
-		d.vacant--
-	}
 	d.summary.Add(e.outcome)
-	took := time.Duration(e.outcome.Result.Usage.WallMS) * time.Millisecond
-	d.short.Add(took)
-	d.brief.Add(took)
+	d.slots.Took(e.outcome.Wall())
 	if e.outcome.bad() {
 		d.bad++
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -80,7 +80,7 @@ func TestRunStartsAsManyAsItMay(t *testing.T) {
 // on their way.
 func TestRunOverlaps(t *testing.T) {
 	const jobs = 2
-	lines := capacity.Short().InRow
+	lines := shortInRow
 	for _, overlap := range []bool{true, false} {
 		var mu sync.Mutex
 		now, most := 0, jobs
@@ -322,7 +322,10 @@ func TestHeedTellsStopsApart(t *testing.T) {
 
 // What a run that has ended was still to be told by is nobody's answer.
 func TestHeedForgetsWithTheRun(t *testing.T) {
-	d := &dispatch{running: map[int]*job{}, Batch: &Batch{Asked: func(id string) []int64 { return map[string][]int64{"1": {7, 8}}[id] }}}
+	d := &dispatch{
+		running: map[int]*job{}, slots: admission.New(admission.Options{}),
+		Batch: &Batch{Asked: func(id string) []int64 { return map[string][]int64{"1": {7, 8}}[id] }},
+	}
 	for n := range 2 {
 		line := Line{Number: n + 1, Analysis: spec.Analysis{ID: fmt.Sprint(n + 1)}}
 		d.running[n+1] = &job{line: line, Run: stops.NewRun(line.Analysis.ID)}

@@ -78,7 +78,7 @@ func TestLook(t *testing.T) {
 	}
 	var bad []string
 	s, err := Look(ids("a", "!b", "c", "a", "-", "c"), check, at, func(line Line) { bad = append(bad, fmt.Sprintf("%d %v", line.Number, line.Err)) })
-	if err != nil || s.Lines != 6 || s.Bad != 4 || s.CPUs != 3 || s.Memory != 2<<30 {
+	if err != nil || s.Lines != 6 || s.Bad != 4 || s.Largest.CPUs != 3 || s.Largest.Memory != 2<<30 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	want := []string{

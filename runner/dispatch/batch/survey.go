@@ -7,16 +7,15 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Survey is what is known of all lines, checked before the first is run.
 type Survey struct {
 	Lines, Bad int
-	// Memory in bytes and CPUs are the most that a line requests.
-	Memory int64
-	CPUs   float64
-	Inputs int // most files and directories that a line shows
+	Largest    admission.Resources // the most memory and the most CPUs that a line requests
+	Inputs     int                 // most files and directories that a line shows
 }
 
 // Look reads a source to its end and calls bad for each line that cannot be run: because of its Err, a duplicate id, or an
@@ -40,9 +39,9 @@ func Look(source Source, check func(Line) error, at func(number int, err error) 
 			bad(line)
 			continue
 		}
-		a := line.Analysis.WithDefaults()
-		s.Memory, s.CPUs = max(s.Memory, int64(a.Memory)), max(s.CPUs, a.CPUs)
-		s.Inputs = max(s.Inputs, inputs(a))
+		limits := admission.LimitsOf(line.Analysis)
+		s.Largest.Memory, s.Largest.CPUs = max(s.Largest.Memory, limits.Memory), max(s.Largest.CPUs, limits.CPUs)
+		s.Inputs = max(s.Inputs, inputs(line.Analysis.WithDefaults()))
 	}
 }
 

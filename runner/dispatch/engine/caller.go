@@ -9,7 +9,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -47,7 +46,6 @@ type Job struct {
 	detached bool
 	run      *stops.Run
 	started  bool
-	vacant   bool
 	done     chan struct{}
 	outcome  batch.Outcome // after done
 }
@@ -164,10 +162,4 @@ func (e *Engine) stop(j *Job, s request.StopSignal) {
 		return
 	}
 	j.caller.cancelQueued(s, func(other *Job) bool { return other == j })
-}
-
-// demand is what the limits of an analysis take of the machine.
-func (j *Job) demand() turns.Demand {
-	a := j.line.Analysis.WithDefaults()
-	return turns.Demand{Memory: int64(a.Memory), CPUs: a.CPUs}
 }

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
@@ -28,17 +26,10 @@ var (
 // Options say how an engine runs analyses.
 type Options struct {
 	// Do runs one, and passes its events on where events is not nil.
-	Do   func(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, events batch.Events) batch.Outcome
-	Room turns.Room
-	// Account is what this engine shares with others; nil: nothing.
-	Account *turns.Account
-	// Jobs is how many analyses with the default limits there is room for; as many are prepared ahead, or committed, at once.
-	Jobs int
-	// Idle is how many besides Jobs the machine has processors and memory for.
-	Idle int
-	// Overlap is that of batch.Batch.
-	Overlap bool
-	Version string // of this program
+	Do func(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, events batch.Events) batch.Outcome
+	// Admission says how many run at once. Its Retry is the engine's own.
+	Admission admission.Options
+	Version   string // of this program
 	// Asked is that of batch.Batch.
 	Asked func(id string) []int64
 }
@@ -49,12 +40,9 @@ type Engine struct {
 
 	mu       sync.Mutex
 	ctx      context.Context // of all runs
-	turns    *turns.Turns
-	short    capacity.Streak
-	brief    capacity.Streak
+	slots    *admission.Scheduler
 	callers  []*Caller // the first has the next turn
 	jobs     map[string]*Job
-	vacant   int // of them, those whose analysis has ended
 	number   int
 	draining bool
 	idle     *sync.Cond // no job is left
@@ -63,12 +51,9 @@ type Engine struct {
 
 // New makes an engine.
 func New(ctx context.Context, o Options) *Engine {
-	o.Jobs = max(o.Jobs, 1)
-	e := &Engine{
-		Options: o, ctx: ctx, short: capacity.Short(), brief: capacity.Brief(), jobs: map[string]*Job{},
-		refused: outcomes{by: map[string]batch.Outcome{}},
-	}
-	e.turns = turns.NewShared(o.Room, o.Account, e.retry)
+	e := &Engine{Options: o, ctx: ctx, jobs: map[string]*Job{}, refused: outcomes{by: map[string]batch.Outcome{}}}
+	o.Admission.Retry = e.retry
+	e.slots = admission.New(o.Admission)
 	e.idle = sync.NewCond(&e.mu)
 	return e
 }
@@ -162,7 +147,7 @@ func (e *Engine) running() []*stops.Run {
 	return all
 }
 
-// retry starts what there is room for when others have left some.
+// retry starts what may start now that another has ended.
 func (e *Engine) retry() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -178,8 +163,8 @@ func (e *Engine) pump() {
 		}
 		c := e.callers[i]
 		j := c.queue[0]
-		turn := e.turn(j.demand())
-		if turn == nil {
+		slot := e.slots.Start(admission.LimitsOf(j.line.Analysis))
+		if slot == nil {
 			return
 		}
 		c.queue[0], c.queue = nil, c.queue[1:]
@@ -187,70 +172,31 @@ func (e *Engine) pump() {
 		if !c.left() {
 			e.callers = append(e.callers, c)
 		}
-		e.start(j, turn)
+		e.start(j, slot)
 	}
-}
-
-// turn is that of a job which may be started: it has its turn at once, or may be prepared before that. nil: it has to wait.
-func (e *Engine) turn(d turns.Demand) *turns.Turn {
-	if e.vacant >= e.Jobs {
-		return nil
-	}
-	if turn := e.turns.Now(d); turn != nil {
-		return turn
-	}
-	if e.turns.Waiting() < e.ahead() {
-		return e.turns.Next(d)
-	}
-	return nil
-}
-
-// ahead is how many may be prepared while others run, as in a batch.
-func (e *Engine) ahead() int {
-	switch {
-	case !e.Overlap:
-		return 0
-	case e.short.Lasts():
-		return e.Jobs
-	case e.brief.Lasts():
-		return min(e.Idle, e.Jobs)
-	}
-	return 0
 }
 
 // start runs a job.
-func (e *Engine) start(j *Job, turn *turns.Turn) {
+func (e *Engine) start(j *Job, slot *admission.Slot) {
 	j.started = true
-	if e.Overlap {
-		j.line.Admit, j.line.Vacate = turn.Wait, sync.OnceFunc(func() { e.vacate(j, turn) })
+	if e.Admission.Overlap > 0 {
+		j.line.Admit, j.line.Vacate = slot.Wait, sync.OnceFunc(func() {
+			slot.Vacate()
+			e.retry()
+		})
 	}
 	go func() {
 		outcome := e.Do(e.ctx, j.line, j.run.Stop, j.events)
-		turn.End()
+		slot.Release()
+		e.slots.Took(outcome.Wall())
 		e.end(j, outcome)
 	}()
-}
-
-// vacate makes room for the next while outputs are committed.
-func (e *Engine) vacate(j *Job, turn *turns.Turn) {
-	turn.End()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	j.vacant = true
-	e.vacant++
-	e.pump()
 }
 
 // end notes how a job ended.
 func (e *Engine) end(j *Job, o batch.Outcome) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if j.vacant {
-		e.vacant--
-	}
-	took := time.Duration(o.Result.Usage.WallMS) * time.Millisecond
-	e.short.Add(took)
-	e.brief.Add(took)
 	e.settle(j, o)
 	e.pump()
 }

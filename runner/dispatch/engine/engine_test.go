@@ -12,8 +12,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -23,13 +23,14 @@ type stage struct {
 	*Engine
 	t       *testing.T
 	started chan string
+	vacate  bool // analyses end at once, and their commits when they are told to
 	mu      sync.Mutex
 	ends    map[string]chan struct{}
 }
 
-func newStage(t *testing.T, room turns.Room, overlap bool) *stage {
+func newStage(t *testing.T, o admission.Options) *stage {
 	s := &stage{t: t, started: make(chan string, 100), ends: map[string]chan struct{}{}}
-	s.Engine = New(t.Context(), Options{Do: s.do, Room: room, Jobs: 2, Overlap: overlap, Version: "1"})
+	s.Engine = New(t.Context(), Options{Do: s.do, Admission: o, Version: "1"})
 	return s
 }
 
@@ -40,6 +41,9 @@ func (s *stage) do(ctx context.Context, line batch.Line, stop <-chan request.Sto
 		if err := line.Admit(ctx); err != nil {
 			s.t.Error(err)
 		}
+	}
+	if s.vacate {
+		line.Vacate()
 	}
 	s.started <- id
 	select {
@@ -94,7 +98,7 @@ func wait(j *Job) result.Result {
 
 // TestCallersTakeTurns: a flood of one caller does not delay the first request of another.
 func TestCallersTakeTurns(t *testing.T) {
-	s := newStage(t, turns.Room{Jobs: 1}, false)
+	s := newStage(t, admission.Options{Runs: 1})
 	flood, other := s.NewCaller(), s.NewCaller()
 	for i := range 5 {
 		s.submit(flood, fmt.Sprint("f", i), false)
@@ -108,9 +112,9 @@ func TestCallersTakeTurns(t *testing.T) {
 	s.Wait()
 }
 
-// TestRoomIsShared: analyses run at once while their limits together have room, and the next waits.
-func TestRoomIsShared(t *testing.T) {
-	s := newStage(t, turns.Room{Memory: 5 << 30, CPUs: 8}, true)
+// TestTotalIsShared: analyses run at once while the engine holds their limits together, and the next waits.
+func TestTotalIsShared(t *testing.T) {
+	s := newStage(t, admission.Options{Total: admission.Resources{Memory: 5 << 30, CPUs: 8}, Overlap: 2})
 	c := s.NewCaller()
 	for _, id := range []string{"a", "b", "c"} { // 2 GiB each
 		s.submit(c, id, false)
@@ -126,9 +130,28 @@ func TestRoomIsShared(t *testing.T) {
 	s.Wait()
 }
 
+// TestCommitOverlaps: the next analysis starts while the only one at once commits its outputs, as in a batch.
+func TestCommitOverlaps(t *testing.T) {
+	s := newStage(t, admission.Options{Runs: 1, Overlap: 1})
+	s.vacate = true
+	c := s.NewCaller()
+	for _, id := range []string{"a", "b", "c"} {
+		s.submit(c, id, false)
+	}
+	s.expectStarted("a", "b")
+	if got := s.Queued(); !slices.Equal(got, []string{"c"}) {
+		t.Errorf("%q wait", got)
+	}
+	close(s.end("a"))
+	s.expectStarted("c")
+	close(s.end("b"))
+	close(s.end("c"))
+	s.Wait()
+}
+
 // TestCallerGoes: what waits is canceled, what runs is stopped, what is detached goes on; other callers keep theirs.
 func TestCallerGoes(t *testing.T) {
-	s := newStage(t, turns.Room{Jobs: 3}, false)
+	s := newStage(t, admission.Options{Runs: 3})
 	gone, other := s.NewCaller(), s.NewCaller()
 	runs, detached, kept := s.submit(gone, "runs", false), s.submit(gone, "detached", true), s.submit(other, "kept", false)
 	s.expectStarted("runs", "detached", "kept")
@@ -164,7 +187,7 @@ func TestCallerGoes(t *testing.T) {
 
 // TestDrain: nothing is taken any more, what waits is canceled, what runs ends by itself, or by Stop.
 func TestDrain(t *testing.T) {
-	s := newStage(t, turns.Room{Jobs: 2}, false)
+	s := newStage(t, admission.Options{Runs: 2})
 	c := s.NewCaller()
 	a, b, waits := s.submit(c, "a", false), s.submit(c, "b", false), s.submit(c, "waits", false)
 	s.expectStarted("a", "b")
@@ -188,7 +211,7 @@ func TestDrain(t *testing.T) {
 
 // TestSubmitRefuses: an id in use, and more than a caller may have.
 func TestSubmitRefuses(t *testing.T) {
-	s := newStage(t, turns.Room{Jobs: 1}, false)
+	s := newStage(t, admission.Options{Runs: 1})
 	c := s.NewCaller()
 	s.submit(c, "a", false)
 	if _, err := c.Submit(spec.Analysis{ID: "a"}, nil, false); !errors.Is(err, ErrInUse) {
@@ -209,7 +232,7 @@ func TestSubmitRefuses(t *testing.T) {
 
 // TestRefusedTwice: the second refusal of an id is kept as long as any other.
 func TestRefusedTwice(t *testing.T) {
-	s := newStage(t, turns.Room{Jobs: 1}, false)
+	s := newStage(t, admission.Options{Runs: 1})
 	c := s.NewCaller()
 	s.submit(c, "runs", false)
 	s.expectStarted("runs")
@@ -229,7 +252,7 @@ func TestRefusedTwice(t *testing.T) {
 
 // TestStops: a job that waits, one that runs, and one that has ended.
 func TestStops(t *testing.T) {
-	s := newStage(t, turns.Room{Jobs: 1}, false)
+	s := newStage(t, admission.Options{Runs: 1})
 	c := s.NewCaller()
 	runs, waits := s.submit(c, "runs", false), s.submit(c, "waits", false)
 	s.expectStarted("runs")
@@ -257,7 +280,7 @@ func TestStops(t *testing.T) {
 // TestManyCallers come and go, and ask about runs meanwhile. No goroutine is left.
 func TestManyCallers(t *testing.T) {
 	before := runtime.NumGoroutine()
-	s := newStage(t, turns.Room{Jobs: 4}, true)
+	s := newStage(t, admission.Options{Runs: 4, Total: admission.Resources{Memory: 16 << 30, CPUs: 8}, Overlap: 2})
 	s.started = make(chan string, 2000)
 	var all sync.WaitGroup
 	for i := range 200 {
@@ -280,7 +303,10 @@ func TestManyCallers(t *testing.T) {
 	for deadline := time.Now().Add(2 * time.Minute); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
 		runtime.Gosched()
 	}
-	if n := runtime.NumGoroutine(); n > before || len(s.callers) > 0 || s.turns.Waiting() > 0 {
+	if n := runtime.NumGoroutine(); n > before || len(s.callers) > 0 {
 		t.Errorf("%d goroutines, %d before; %d callers", n, before, len(s.callers))
+	}
+	if left := s.slots.Free(); left != s.Admission.Total {
+		t.Errorf("%+v are free of %+v", left, s.Admission.Total)
 	}
 }

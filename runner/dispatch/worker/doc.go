@@ -9,8 +9,8 @@
 //     then removes all that it has made (ledger.go).
 //   - A transaction that locks rows of runs and of jobs locks those of runs first.
 //   - A worker reports each step of an attempt to a Watch (progress.go). Its log and package metrics use nothing else.
-//   - A job waits for room in its order for 10 s and then goes back without losing an attempt (turns). Room is free again
-//     when every process of an analysis is dead; its commit runs beside the next analysis.
+//   - A job waits for a slot in its order for 10 s and then goes back without losing an attempt (admission). The slot is free
+//     again when every process of an analysis is dead; its commit overlaps the next analysis.
 //   - The context of a job ends with a cause, canceled, drained or overdue, which becomes a stop signal of the run. Work in
 //     progress is finished. What becomes of the job (job.then) follows from the state of the run and that cause, in the
 //     transaction that ends the run.

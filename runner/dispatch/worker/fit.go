@@ -26,7 +26,7 @@ func (w *Worker) missing(job queue.Job) string {
 	if a, err := plan.ReadQueued(job.Request); err == nil {
 		all = append(all, plan.MissingPrograms(w.Host, a)...)
 	}
-	if !w.room().Holds(demand(job)) {
+	if !w.Capacity.Holds(limits(job)) {
 		all = append(all, fmt.Sprintf("room for %v and %v CPUs", spec.Size(job.Memory), job.CPUs))
 	}
 	return strings.Join(all, ", ")

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestLacks(t *testing.T) {
 	w := &Worker{
 		Host: &phase.Host{Root: t.TempDir()}, Labels: map[string]string{"gpu": "a100", "site": ""},
-		Capacity: capacity.Capacity{Memory: 1 << 30, CPUs: 2},
+		Capacity: admission.Resources{Memory: 1 << 30, CPUs: 2},
 		Options:  queue.Options{Name: "here/1/x", Jobs: 1}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	const request = `{"command": ["true"]}`

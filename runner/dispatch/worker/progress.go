@@ -5,8 +5,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
@@ -56,7 +55,7 @@ func (p Progress) Took(from, to Step) (d time.Duration, ok bool) {
 // Load is the current load of a worker.
 type Load struct {
 	// Free is what may still be granted; what is 0 in the Capacity is 0 here, too.
-	Free capacity.Capacity
+	Free admission.Resources
 	// Running is the number of attempts between their first and last step, and Classes that of each class.
 	Running int64
 	Classes map[string]int64
@@ -65,16 +64,15 @@ type Load struct {
 // Load may be called at any time.
 func (w *Worker) Load() Load {
 	running, classes := w.running.read()
-	left := w.open().Left()
-	return Load{Free: capacity.Capacity{Memory: left.Memory, CPUs: left.CPUs}, Running: running, Classes: classes}
+	return Load{Free: w.open().Free(), Running: running, Classes: classes}
 }
 
 // class is that of the job.
 func (j *job) class() string { return j.ledger.claim.Job().Class }
 
-func (w *Worker) open() *turns.Turns {
-	w.opened.Do(func() { w.turns = turns.New(w.room()) })
-	return w.turns
+func (w *Worker) open() *admission.Scheduler {
+	w.opened.Do(func() { w.slots = admission.New(admission.Options{Runs: w.Options.Jobs, Total: w.Capacity}) })
+	return w.slots
 }
 
 // taken is the first step.
@@ -100,13 +98,13 @@ func (j *job) pass(s Step) Progress {
 	return p
 }
 
-// observe records the steps that the runner reports, and frees the room once no process of the analysis is left.
+// observe records the steps that the runner reports, and gives up its slot once no process of the analysis is left.
 func (j *job) observe(e event.Event) error {
 	switch e.Type {
 	case event.TypeStarted:
 		j.pass(Started)
 	case event.TypeExited:
-		j.turn.End()
+		j.slot.Vacate()
 		j.pass(Exited)
 	case event.TypeHarvested:
 		if h, ok := e.Data.(event.Harvested); ok {

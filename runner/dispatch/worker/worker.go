@@ -16,9 +16,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/turns"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
@@ -35,7 +34,7 @@ type Worker struct {
 	// Begin starts a run with such limits (standby.Pool).
 	Begin func(limits string) (*standby.Standby, error)
 	// Capacity is what all analyses together may be granted.
-	Capacity capacity.Capacity
+	Capacity admission.Resources
 	// Labels are what jobs may require.
 	Labels map[string]string
 	// Limits is how those of analyses hold that do not say it (spec.Analysis.Limits).
@@ -48,7 +47,7 @@ type Worker struct {
 	Log   *slog.Logger
 
 	opened   sync.Once
-	turns    *turns.Turns
+	slots    *admission.Scheduler
 	running  tally
 	draining <-chan struct{}
 	settling sync.Mutex
@@ -58,9 +57,9 @@ type Worker struct {
 }
 
 const (
-	// roomTimeout bounds the wait for room here; then a job is given back for others.
-	roomTimeout = 10 * time.Second
-	// soon is when a job that found no room is tried again, and never the longest pause of one that cannot run here.
+	// slotTimeout bounds the wait for a slot here; then a job is given back for others.
+	slotTimeout = 10 * time.Second
+	// soon is when a job that got no slot is tried again, and never the longest pause of one that cannot run here.
 	soon  = time.Second
 	never = 30 * time.Second
 	// often is the interval of checks for pending results; each costs a listing of a directory.
@@ -132,11 +131,11 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	if missing := w.missing(claim.Job()); missing != "" && ctx.Err() == nil {
 		return w.elsewhere(claim.Job(), missing)
 	}
-	turn, err := w.enter(ctx, claim.Job())
+	slot, err := w.enter(ctx, claim.Job())
 	if err != nil {
 		return err
 	}
-	defer turn.End()
+	defer slot.Release()
 	whole := context.WithoutCancel(ctx) // the row of a canceled job must end, too
 	if err := w.recover(whole, claim.Job().ID); err != nil {
 		return err
@@ -148,7 +147,7 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	if err != nil {
 		return err
 	}
-	j := &job{Worker: w, Run: stops.NewRun(claim.Job().ID), cause: func() error { return context.Cause(ctx) }, turn: turn}
+	j := &job{Worker: w, Run: stops.NewRun(claim.Job().ID), cause: func() error { return context.Cause(ctx) }, slot: slot}
 	j.ledger = &ledger{Catalog: w.Host.Catalog, claim: claim, row: row, then: func(run catalog.Run) queue.Then { return j.then(run, failures) }}
 	j.ledger.committed = func() { j.pass(Committed) }
 	j.taken()
@@ -156,16 +155,13 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	return j.run(ctx)
 }
 
-// room is what its analyses may use together.
-func (w *Worker) room() turns.Room {
-	return turns.Room{Jobs: w.Options.Jobs, Memory: w.Capacity.Memory, CPUs: w.Capacity.CPUs}
+func limits(job queue.Job) admission.Resources {
+	return admission.Resources{Memory: job.Memory, CPUs: job.CPUs}
 }
 
-func demand(job queue.Job) turns.Demand { return turns.Demand{Memory: job.Memory, CPUs: job.CPUs} }
-
-// enter waits for room. The turn of a canceled job is nil.
-func (w *Worker) enter(ctx context.Context, job queue.Job) (*turns.Turn, error) {
-	waiting, cancel := context.WithTimeout(ctx, roomTimeout)
+// enter waits for a slot. That of a canceled job is nil.
+func (w *Worker) enter(ctx context.Context, job queue.Job) (*admission.Slot, error) {
+	waiting, cancel := context.WithTimeout(ctx, slotTimeout)
 	defer cancel()
 	go func() {
 		select {
@@ -174,12 +170,12 @@ func (w *Worker) enter(ctx context.Context, job queue.Job) (*turns.Turn, error) 
 		case <-waiting.Done():
 		}
 	}()
-	turn := w.open().Next(demand(job))
-	err := turn.Wait(waiting)
+	slot := w.open().Queue(limits(job))
+	err := slot.Wait(waiting)
 	if err == nil && ctx.Err() == nil {
-		return turn, nil
+		return slot, nil
 	}
-	turn.End()
+	slot.Release()
 	switch {
 	case ctx.Err() == nil:
 		return nil, &queue.Later{After: soon, Why: fmt.Sprintf("worker %s had no room for it", w.Options.Name)}
@@ -223,7 +219,7 @@ type job struct {
 	*stops.Run
 	cause  func() error // why it is to end; nil while it is not
 	ledger *ledger
-	turn   *turns.Turn
+	slot   *admission.Slot
 
 	mu       sync.Mutex
 	progress Progress

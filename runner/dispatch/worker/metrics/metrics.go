@@ -12,15 +12,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
 )
 
 // Source is read whenever the metrics are written, by several goroutines.
 type Source struct {
-	Capacity capacity.Capacity // of the worker
-	Jobs     int               // taken at once
-	Classes  []string          // taken
+	Capacity admission.Resources // of the worker
+	Jobs     int                 // taken at once
+	Classes  []string            // taken
 	Load     func() worker.Load
 	// Depth counts the jobs of the queue, Workers are those with a lease or jobs.
 	Depth   func(context.Context) ([]queue.ClassDepth, error)

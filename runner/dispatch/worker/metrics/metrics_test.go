@@ -19,7 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/worker"
 )
 
@@ -28,9 +28,9 @@ var update = flag.Bool("update", false, "write the golden file anew")
 // source is a worker that has half of its memory left, and a queue.
 func source() Source {
 	return Source{
-		Capacity: capacity.Capacity{Memory: 4 << 30, CPUs: 2}, Jobs: 3, Classes: []string{"default", "gpu"},
+		Capacity: admission.Resources{Memory: 4 << 30, CPUs: 2}, Jobs: 3, Classes: []string{"default", "gpu"},
 		Load: func() worker.Load {
-			return worker.Load{Free: capacity.Capacity{Memory: 2 << 30, CPUs: 0.5}, Running: 2, Classes: map[string]int64{"gpu": 2}}
+			return worker.Load{Free: admission.Resources{Memory: 2 << 30, CPUs: 0.5}, Running: 2, Classes: map[string]int64{"gpu": 2}}
 		},
 		Depth: func(context.Context) ([]queue.ClassDepth, error) {
 			return []queue.ClassDepth{
@@ -136,7 +136,7 @@ func TestLabels(t *testing.T) {
 // What nobody knows is left out, and no answer is taken for none.
 func TestUnknown(t *testing.T) {
 	s := source()
-	s.Capacity = capacity.Capacity{}
+	s.Capacity = admission.Resources{}
 	s.Waiting = func() (int, error) { return 0, errors.New("unreadable") }
 	s.Workers = func(context.Context) ([]queue.Worker, error) { return nil, errors.New("away") }
 	got := New(s).written(t)

@@ -1,4 +1,4 @@
-package turns
+package admission
 
 import (
 	"bufio"
@@ -19,7 +19,7 @@ import (
 const hang = 2 * time.Minute
 
 // machine is that of the tests.
-var machine = Room{Memory: 10, CPUs: 2}
+var machine = Resources{Memory: 10, CPUs: 2}
 
 // childEnv names the file of an account for which the test's own program is the other engine.
 const childEnv = "SCIDEX_OCI_TEST_ACCOUNT"
@@ -30,11 +30,11 @@ func TestMain(m *testing.M) {
 	if path == "" {
 		os.Exit(m.Run())
 	}
-	a, err := OpenAccount(path, Room{})
+	a, err := OpenAccount(path, Resources{})
 	if err != nil {
 		panic(err)
 	}
-	if _, ok := a.Take(Demand{Memory: 6, CPUs: 1}, false); !ok {
+	if _, ok := a.Take(Resources{Memory: 6, CPUs: 1}, false); !ok {
 		panic("there is no room")
 	}
 	_, _ = os.Stdout.WriteString("taken\n")
@@ -52,7 +52,7 @@ func openAccount(t *testing.T, path string) *Account {
 }
 
 // fits takes and gives back.
-func fits(a *Account, d Demand, alone bool) bool {
+func fits(a *Account, d Resources, alone bool) bool {
 	release, ok := a.Take(d, alone)
 	if ok {
 		release()
@@ -65,7 +65,7 @@ func fits(a *Account, d Demand, alone bool) bool {
 func TestAccount(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "engines")
 	a := openAccount(t, path)
-	b, err := OpenAccount(path, Room{Memory: 1 << 40, CPUs: 64})
+	b, err := OpenAccount(path, Resources{Memory: 1 << 40, CPUs: 64})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,21 +75,21 @@ func TestAccount(t *testing.T) {
 	}
 	var releases []func()
 	for i, from := range []*Account{a, b, a, b} {
-		release, ok := from.Take(Demand{Memory: 2, CPUs: 0.5}, false)
+		release, ok := from.Take(Resources{Memory: 2, CPUs: 0.5}, false)
 		if !ok {
 			t.Fatalf("there is no room for number %d", i)
 		}
 		releases = append(releases, release)
 	}
 	for _, c := range []struct {
-		d     Demand
+		d     Resources
 		alone bool
 		want  bool
 	}{
-		{Demand{Memory: 2, CPUs: 0.1}, false, false},
-		{Demand{Memory: 2, CPUs: 0.1}, true, true},
-		{Demand{Memory: 3, CPUs: 0.1}, true, false},
-		{Demand{Memory: 2}, false, true},
+		{Resources{Memory: 2, CPUs: 0.1}, false, false},
+		{Resources{Memory: 2, CPUs: 0.1}, true, true},
+		{Resources{Memory: 3, CPUs: 0.1}, true, false},
+		{Resources{Memory: 2}, false, true},
 	} {
 		if got := fits(b, c.d, c.alone); got != c.want {
 			t.Errorf("%+v: %v", c, got)
@@ -97,15 +97,15 @@ func TestAccount(t *testing.T) {
 	}
 	releases[0]()
 	releases[2]()
-	if !fits(b, Demand{Memory: 6, CPUs: 1}, false) {
+	if !fits(b, Resources{Memory: 6, CPUs: 1}, false) {
 		t.Error("what two parts of it are free for does not fit")
 	}
-	if fits(b, Demand{Memory: 100, CPUs: 64}, true) {
+	if fits(b, Resources{Memory: 100, CPUs: 64}, true) {
 		t.Error("one that is larger than the machine has company")
 	}
 	releases[1]()
 	releases[3]()
-	if !fits(b, Demand{Memory: 100, CPUs: 64}, false) {
+	if !fits(b, Resources{Memory: 100, CPUs: 64}, false) {
 		t.Error("one that is larger than the machine never runs")
 	}
 }
@@ -114,8 +114,8 @@ func TestAccount(t *testing.T) {
 func TestAccountOrder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "engines")
 	a, b := openAccount(t, path), openAccount(t, path)
-	release, _ := b.Take(Demand{Memory: 6}, false)
-	if _, ok := a.Take(Demand{Memory: 9}, true); ok {
+	release, _ := b.Take(Resources{Memory: 6}, false)
+	if _, ok := a.Take(Resources{Memory: 9}, true); ok {
 		t.Fatal("15 of 10 bytes")
 	}
 	tried := func(ago time.Duration) {
@@ -124,15 +124,15 @@ func TestAccountOrder(t *testing.T) {
 		}
 	}
 	tried(-time.Hour)
-	if fits(b, Demand{Memory: 1}, false) {
+	if fits(b, Resources{Memory: 1}, false) {
 		t.Error("a small one overtakes")
 	}
 	tried(time.Hour)
-	if !fits(b, Demand{Memory: 1}, false) {
+	if !fits(b, Resources{Memory: 1}, false) {
 		t.Error("an engine that stands still holds the others up")
 	}
 	release()
-	if !fits(a, Demand{Memory: 9}, true) || !fits(b, Demand{Memory: 1}, false) {
+	if !fits(a, Resources{Memory: 9}, true) || !fits(b, Resources{Memory: 1}, false) {
 		t.Error("the front is not left")
 	}
 }
@@ -155,27 +155,27 @@ func TestAccountKilled(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "taken\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
-	large := Demand{Memory: 5, CPUs: 1.5}
+	large := Resources{Memory: 5, CPUs: 1.5}
 	if fits(a, large, true) {
 		t.Error("11 of 10 bytes")
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	turns := NewShared(Room{}, a, func() {})
-	if err := turns.Next(large).Wait(t.Context()); err != nil {
+	slots := New(Options{Account: a, Retry: func() {}})
+	if err := slots.Queue(large).Wait(t.Context()); err != nil {
 		t.Error(err)
 	}
 	a.Close()
-	later, err := OpenAccount(path, Room{Memory: 7, CPUs: 1})
+	later, err := OpenAccount(path, Resources{Memory: 7, CPUs: 1})
 	if err != nil || later.Memory != 7 {
 		t.Fatalf("%+v, %v", later, err)
 	}
 	later.Close()
 }
 
-// TestTurnsOfAnAccount: those of two engines come one after the other; what one engine leaves, the other notices.
-func TestTurnsOfAnAccount(t *testing.T) {
+// TestSlotsOfAnAccount: those of two engines come one after the other; what one engine leaves, the other notices.
+func TestSlotsOfAnAccount(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "engines")
 	retried := make(chan struct{}, 1)
 	retry := func() {
@@ -184,11 +184,11 @@ func TestTurnsOfAnAccount(t *testing.T) {
 		default:
 		}
 	}
-	a := NewShared(Room{}, openAccount(t, path), func() {})
-	b := NewShared(Room{}, openAccount(t, path), retry)
-	large := Demand{Memory: 6, CPUs: 1}
-	first := a.Now(large)
-	if first == nil || b.Now(large) != nil || b.Waiting() != 0 {
+	a := New(Options{Account: openAccount(t, path), Retry: func() {}})
+	b := New(Options{Account: openAccount(t, path), Retry: retry})
+	large := Resources{Memory: 6, CPUs: 1}
+	first := a.Start(large)
+	if first == nil || b.Start(large) != nil || b.waiting() != 0 {
 		t.Fatal("12 of 10 bytes")
 	}
 	select {
@@ -197,31 +197,31 @@ func TestTurnsOfAnAccount(t *testing.T) {
 		t.Fatal("it is not asked again")
 	}
 	var both sync.WaitGroup
-	for _, turn := range []*Turn{b.Next(large), a.Next(large)} {
+	for _, slot := range []*Slot{b.Queue(large), a.Queue(large)} {
 		both.Go(func() {
-			if err := turn.Wait(t.Context()); err != nil {
+			if err := slot.Wait(t.Context()); err != nil {
 				t.Error(err)
 			}
-			turn.End()
+			slot.Release()
 		})
 	}
-	first.End()
+	first.Release()
 	both.Wait()
-	waits := a.Now(large)
-	canceled := b.Next(large)
-	if b.Waiting() != 1 {
+	waits := a.Start(large)
+	canceled := b.Queue(large)
+	if b.waiting() != 1 {
 		t.Error("12 of 10 bytes")
 	}
-	canceled.End()
+	canceled.Release()
 	for deadline := time.Now().Add(hang); ; time.Sleep(again) {
-		if turn := a.Now(Demand{Memory: 1}); turn != nil {
+		if slot := a.Start(Resources{Memory: 1}); slot != nil {
 			break
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("what nothing waits for is held")
 		}
 	}
-	waits.End()
+	waits.Release()
 }
 
 // TestAccountRefused: a file that another could have made is not used.

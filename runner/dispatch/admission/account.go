@@ -1,4 +1,4 @@
-package turns
+package admission
 
 import (
 	"errors"
@@ -18,9 +18,8 @@ type Account struct {
 	mu     sync.Mutex
 	file   *os.File
 	closed bool
-	// Memory, in bytes, and CPUs are what all have together: what was free when the first of the engines that live now started.
-	Memory int64
-	CPUs   float64
+	// Resources are what all have together: what was free when the first of the engines that live now started.
+	Resources
 }
 
 // The parts of the file. Its content are the figures that the first engine has measured.
@@ -42,7 +41,7 @@ const (
 )
 
 // OpenAccount opens the file of an account, which has the memory and CPUs of machine where no other engine has it open.
-func OpenAccount(path string, machine Room) (*Account, error) {
+func OpenAccount(path string, machine Resources) (*Account, error) {
 	f, err := openOwn(path)
 	if err != nil {
 		return nil, err
@@ -62,10 +61,10 @@ func OpenAccount(path string, machine Room) (*Account, error) {
 var errFigures = errors.New("it does not have the memory and CPUs of an account; remove it")
 
 // enroll notes that this engine lives, and reads or writes the figures.
-func (a *Account) enroll(machine Room) error {
+func (a *Account) enroll(machine Resources) error {
 	err := lock(a.file, unix.F_OFD_SETLK, unix.F_WRLCK, alive)
 	if err == nil {
-		a.Memory, a.CPUs = machine.Memory, machine.CPUs
+		a.Resources = machine
 		_, err = a.file.WriteAt(a.figures(), 0)
 		return errors.Join(err, lock(a.file, unix.F_OFD_SETLK, unix.F_RDLCK, alive))
 	}
@@ -99,7 +98,7 @@ func (a *Account) Close() error {
 
 // Take takes what an analysis may use, at most all that the account has, or reports false: then this engine is at the front until
 // it has taken that, or Yield. One that is alone in its engine needs memory only, so that each engine goes on.
-func (a *Account) Take(d Demand, alone bool) (release func(), ok bool) {
+func (a *Account) Take(limits Resources, alone bool) (release func(), ok bool) {
 	if a == nil {
 		return func() {}, true
 	}
@@ -108,7 +107,7 @@ func (a *Account) Take(d Demand, alone bool) (release func(), ok bool) {
 	if a.closed || !a.first() {
 		return nil, false
 	}
-	release, ok = a.take(d, alone)
+	release, ok = a.take(limits, alone)
 	if ok {
 		a.leave()
 	} else {
@@ -143,7 +142,7 @@ func (a *Account) leave() { _ = lock(a.file, unix.F_OFD_SETLK, unix.F_UNLCK, fro
 
 // take takes what an analysis may use by an open file description of its own. An error, as where too many files are open, is
 // a lack of room.
-func (a *Account) take(d Demand, alone bool) (release func(), ok bool) {
+func (a *Account) take(limits Resources, alone bool) (release func(), ok bool) {
 	f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", a.file.Fd()), os.O_RDWR, 0)
 	if err != nil {
 		return nil, false
@@ -152,8 +151,8 @@ func (a *Account) take(d Demand, alone bool) (release func(), ok bool) {
 		_ = lock(f, unix.F_OFD_SETLK, unix.F_UNLCK, whole) // a child that is just started may have a copy of f
 		f.Close()
 	}
-	cpus := min(milli(d.CPUs), milli(a.CPUs))
-	bytes := min(d.Memory, a.Memory)
+	cpus := min(milli(limits.CPUs), milli(a.CPUs))
+	bytes := min(limits.Memory, a.Memory)
 	if got, err := take(f, span{memory, memory + a.Memory}, bytes); err != nil || got < bytes {
 		release()
 		return nil, false

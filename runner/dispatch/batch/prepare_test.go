@@ -8,7 +8,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/capacity"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
@@ -49,6 +48,9 @@ func (g *gated) Do(ctx context.Context, line Line, _ <-chan request.StopSignal) 
 	return Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Complete}, Report: result.Report{Usage: result.Usage{WallMS: g.wall}}}}
 }
 
+// shortInRow is how many short lines there are before the next ones are prepared (admission).
+const shortInRow = 16
+
 // TestRunMakesReadyAhead has as many lines again on their way as may run, once enough of them were short. It hangs where
 // they do not come.
 func TestRunMakesReadyAhead(t *testing.T) {
@@ -59,7 +61,7 @@ func TestRunMakesReadyAhead(t *testing.T) {
 	}{{999, 0, 2 * jobs}, {1000, 0, jobs}, {1000, 1, jobs + 1}, {59_999, 9, 2 * jobs}, {60_000, 9, jobs}} {
 		wall, most := c.wall, c.most
 		g := &gated{t: t, lines: lines, wall: wall, crowd: func(line int) int {
-			if line > capacity.Short().InRow+jobs {
+			if line > shortInRow+jobs {
 				return most
 			}
 			return 1

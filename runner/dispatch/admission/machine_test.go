@@ -1,4 +1,4 @@
-package capacity
+package admission
 
 import (
 	"os"
@@ -17,7 +17,7 @@ func TestReadMachine(t *testing.T) {
 // TestReadFiles reads what the kernel may say.
 func TestReadFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	for text, want := range map[string]Capacity{
+	for text, want := range map[string]Resources{
 		"cpu  9 9\ncpu0 1 1\ncpu12 1 1\nintr 3\n": {CPUs: 2},
 		"MemTotal:  8 kB\nMemAvailable:   3 kB\n": {Memory: 3 << 10},
 		"MemAvailable: x kB\n":                    {},
@@ -26,11 +26,11 @@ func TestReadFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := (Capacity{memoryOf(path, "MemAvailable:"), processorsOf(path)}); got != want {
+		if got := (Resources{memoryOf(path, "MemAvailable:"), processorsOf(path)}); got != want {
 			t.Errorf("%q: %+v, want %+v", text, got, want)
 		}
 	}
-	if got := (Capacity{memoryOf("/nowhere", "MemAvailable:"), processorsOf("/nowhere")}); got != (Capacity{}) {
+	if got := (Resources{memoryOf("/nowhere", "MemAvailable:"), processorsOf("/nowhere")}); got != (Resources{}) {
 		t.Errorf("of no file: %+v", got)
 	}
 }
