@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -32,6 +33,32 @@ func TestStops(t *testing.T) {
 		if got := <-stop; got != test.want {
 			t.Errorf("got %+v, want %+v", got, test.want)
 		}
+	}
+}
+
+// The third signal ends the process, so the test needs one of its own. Those for one run do not count.
+func TestOnStopSignals(t *testing.T) {
+	if os.Getenv("SCIDEX_OCI_TEST_STOP_SIGNALS") != "" {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP)
+		heard := make(chan string)
+		forOne := func(s request.StopSignal) bool {
+			if s.Name == "SIGHUP" {
+				heard <- "one"
+			}
+			return s.Name == "SIGHUP"
+		}
+		OnStopSignals(forOne, func(s request.StopSignal) { heard <- "drain " + s.Name }, func(s request.StopSignal) { heard <- "hurry " + s.Name })
+		for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGINT} {
+			_ = syscall.Kill(os.Getpid(), s)
+			fmt.Println(<-heard) // nothing after the last
+		}
+	}
+	child := exec.Command(os.Args[0], "-test.run=^TestOnStopSignals$")
+	child.Env = append(os.Environ(), "SCIDEX_OCI_TEST_STOP_SIGNALS=1")
+	out, _ := child.Output()
+	const want = "one\ndrain SIGTERM\none\nhurry SIGQUIT\none\n"
+	if code := child.ProcessState.ExitCode(); code != 130 || string(out) != want {
+		t.Errorf("exit code %d after %q, want 130 after %q", code, out, want)
 	}
 }
 
