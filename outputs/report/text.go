@@ -2,7 +2,6 @@ package report
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
@@ -30,7 +29,7 @@ func pieces(s string, lines bool) []Piece {
 			continue
 		}
 		all = add(all, s[kept:i], false)
-		all = add(all, format.Escape(s[i:i+size], func(rune) bool { return false }), true)
+		all = add(all, format.Escape(s[i:i+size], format.Visible), true)
 		i += size
 		kept = i
 	}
@@ -38,7 +37,7 @@ func pieces(s string, lines bool) []Piece {
 }
 
 func harmless(r rune, size int) bool {
-	return unicode.IsGraphic(r) && (r != utf8.RuneError || size > 1)
+	return format.Visible(r) && (r != utf8.RuneError || size > 1)
 }
 
 // add joins adjacent marks: a log of control characters must not become one element for each.

@@ -22,6 +22,8 @@ func TestPieces(t *testing.T) {
 		{"\xff\xfe", `<\xff\xfe>`, `<\xff\xfe>`},
 		{"\u200b\ufeff\u00a0", "<\\u200b\\ufeff>\u00a0", "<\\u200b\\ufeff>\u00a0"},
 		{"\ufffd", "\ufffd", "\ufffd"},
+		{"👩\u200d🔬", "👩\u200d🔬", "👩\u200d🔬"},
+		{"a\u3164", `a<\u3164>`, `a<\u3164>`},
 		{"\x00\x7f\u0085\u2028\U000e0041", `<\x00\x7f\u0085\u2028\U000e0041>`, `<\x00\x7f\u0085\u2028\U000e0041>`},
 		{"", "", ""},
 	} {

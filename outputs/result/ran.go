@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"path"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
@@ -45,7 +44,7 @@ func Unnamed(script string) bool {
 func commandLine(words []string, most int) string {
 	var line []string
 	for length := 0; len(words) > 0 && length <= most; words = words[1:] {
-		line = append(line, format.Escape(format.ShellQuote(format.Cut(words[0], most+1)), unicode.IsPrint))
+		line = append(line, format.Escape(format.ShellQuote(format.Cut(words[0], most+1)), format.Visible))
 		length += 1 + utf8.RuneCountInString(line[len(line)-1])
 	}
 	return strings.Join(line, " ")

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // download sends a file of any content as an attachment; the browser never renders it.
@@ -93,7 +94,7 @@ func fileName(path []byte) string {
 		base = outputs.Escape([]byte(base))
 	}
 	name := strings.Map(func(r rune) rune {
-		if !unicode.IsGraphic(r) || unicode.IsSpace(r) && r != ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
+		if !format.Visible(r) || unicode.IsSpace(r) && r != ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
 			return '_'
 		}
 		return r

@@ -13,7 +13,7 @@ var evil = []string{
 	"\x1b[2J", "\x1b[1A", "\x1b[6n", "\x1b[c", "\x1b[?1049h", "\x1b[?1000h", "\x1b[21t", "\x1b]0;title\x07", "\x1b]52;c;eA==\x07",
 	"\x1b]8;;file:///\x1b\\", "\x1bP$q\x1b\\", "\x1bc", "\x1b(0", "\x1b#8", "\x1b[5i", "\x1b_x\x1b\\", "\x1b^x\x1b\\", "\x1b[>4;2m", "\x1b[1;31",
 	"\x07", "\x08", "\x0b", "\x0c", "\x0e", "\x0f", "\x05", "\x11", "\x13", "\x18", "\x1a", "\x7f", "\x00", "\x9b2J", "\u009b2J", "\u009d0;t\u009c",
-	"\u202egnp", "\u2066x", "\x1b[38;2;1;2;3mcolour\x1b[0m", "\x1b\x1b[31m", "\x1b[\x1b[2J", "\xe2\x1b[2J",
+	"\u202egnp", "\u2066x", "\ufeffmark\u200f", "\u2028line", "tags\U000e0041", "\x1b[38;2;1;2;3mcolour\x1b[0m", "\x1b\x1b[31m", "\x1b[\x1b[2J", "\xe2\x1b[2J",
 }
 
 // harmless is what may come to a terminal: colours, and the erasing of our own status line.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -26,6 +27,9 @@ var names = []struct{ name, shown string }{
 	{"quote\"'`$(id)", "quote\"'`$(id)"},
 	{"ünï/cödé", "ünï/cödé"},
 	{"bidi\u202egnp", `bidi\u202egnp`},
+	{"\ufeffmark\u200f\u200b", `\ufeffmark\u200f\u200b`},
+	{"tags\U000e0041", `tags\U000e0041`},
+	{"👩\u200d🔬 می\u200cخواهم", "👩\u200d🔬 می\u200cخواهم"},
 	{"\u009b31m", `\u009b31m`},
 	{"tab\t", `tab\t`},
 	{"*?[", "*?["},
@@ -127,10 +131,10 @@ func TestNamesAreShownEscaped(t *testing.T) {
 	}
 }
 
-// acts reports whether a terminal may do something other than print: controls of ASCII and C1, and
-// overrides of direction.
+// acts reports whether a terminal may do something other than print, or hides r: controls of ASCII and C1, and the characters of
+// Unicode for format and lines but for the joiners of words and emoji.
 func acts(r rune) bool {
-	return r != '\n' && r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+	return r != '\n' && r < ' ' || r >= 0x7f && r < 0xa0 || r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 func TestExport(t *testing.T) {

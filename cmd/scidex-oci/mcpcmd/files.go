@@ -59,7 +59,7 @@ func checkName(name string) error {
 	case !filepath.IsLocal(name) || path.Clean(name) != name || name == ".":
 		return fmt.Errorf("file %s: give a relative path below /work, such as \"lib/model.py\", without \"..\"", shown(name))
 	case !utf8.ValidString(name) || screen.Escape(name) != name:
-		return fmt.Errorf("file %s: give a name without control characters", shown(name))
+		return fmt.Errorf("file %s: give a name without control characters and invisible ones", shown(name))
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ func TestFilesRefused(t *testing.T) {
 		`file "a\x1b[2Jb": give a name without`:      {{Name: "a\x1b[2Jb"}},
 		`file "a\nb": give a name without`:           {{Name: "a\nb"}},
 		`file "\xff": give a name without`:           {{Name: "\xff"}},
+		`file "a\u200b": give a name without`:        {{Name: "a\u200b"}},
 		`the name has 513 bytes`:                     {{Name: strings.Repeat("x", mostName+1)}},
 		`file "a" is given twice`:                    {{Name: "a"}, {Name: "a"}},
 		`file "a": give text or base64, not both`:    {{Name: "a", Text: text(""), Base64: "aGk="}},

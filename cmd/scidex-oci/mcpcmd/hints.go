@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -64,7 +63,7 @@ func said(reason outcome.Reason, text string) string {
 	if reason == outcome.ReasonWorkFull {
 		text = inFields.Replace(text)
 	}
-	return screen.EscapeText(text)
+	return format.EscapeText(text)
 }
 
 // inFields has the limits of a call instead of the flags that a message names.

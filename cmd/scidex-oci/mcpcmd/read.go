@@ -8,8 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -111,7 +111,7 @@ func (out *readOutput) fill(piece []byte, in readInput) {
 	} else if !last {
 		piece = whole(piece)
 	}
-	out.Text = screen.EscapeText(string(piece))
+	out.Text = format.EscapeText(string(piece))
 	if next := in.Offset + int64(len(piece)); next < out.Size {
 		out.Next = next
 	}

@@ -3,8 +3,8 @@ package mcpcmd
 import (
 	"unicode/utf8"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // window is the part of a log that is passed on: so many bytes from an offset on, or the last ones.
@@ -30,7 +30,7 @@ func (w *window) part() logPart {
 		kept = whole(kept)
 	}
 	first = min(first, total)
-	return logPart{Text: screen.EscapeText(string(kept)), Offset: first, Next: first + int64(len(kept)), Total: total}
+	return logPart{Text: format.EscapeText(string(kept)), Offset: first, Next: first + int64(len(kept)), Total: total}
 }
 
 // headless leaves out the rest of a character that began before.

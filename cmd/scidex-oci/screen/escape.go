@@ -11,26 +11,9 @@ import (
 // maxSGR bounds how much of an incomplete colour sequence is held back, in bytes. Longer ones are escaped.
 const maxSGR = 64
 
-// Escape makes s safe to print in a line on a terminal: control characters, bidirectional overrides and bytes that are not
-// UTF-8 become visible. Everything else, the backslash too, is unchanged.
-func Escape(s string) string { return format.Escape(s, safe) }
-
-// EscapeText is Escape for text of several lines: line ends and tabs are unchanged.
-func EscapeText(s string) string {
-	parts := strings.Split(s, "\r\n")
-	for i, part := range parts {
-		parts[i] = format.Escape(part, func(r rune) bool { return r == '\n' || r == '\t' || safe(r) })
-	}
-	return strings.Join(parts, "\r\n")
-}
-
-func safe(r rune) bool { return !unsafeRune(r) }
-
-// unsafeRune reports whether a terminal might act on r: C0 and C1 controls, DEL and the characters that reorder text
-// (CVE-2021-42574).
-func unsafeRune(r rune) bool {
-	return r < 0x20 || r >= 0x7f && r <= 0x9f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-}
+// Escape makes s safe to print in a line on a terminal: what is not format.Visible and bytes that are not UTF-8 become visible.
+// Everything else, the backslash too, is unchanged.
+func Escape(s string) string { return format.Escape(s, format.Visible) }
 
 // escaper passes a stream on to a terminal. Newline, tab and colour sequences (ESC [ digits and semicolons m) pass; anything
 // else that a terminal might act on is made visible. A carriage return ends the line, so that nothing overwrites what was

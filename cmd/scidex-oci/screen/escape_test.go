@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 func TestEscape(t *testing.T) {
@@ -20,6 +22,7 @@ func TestEscape(t *testing.T) {
 		"raw\x9b31m\xff":      `raw\x9b31m\xff`,
 		"gpj.\u202egpj.exe":   `gpj.\u202egpj.exe`,
 		"\u2066iso\u2069":     `\u2066iso\u2069`,
+		"\ufeffa\u200b\u200f": `\ufeffa\u200b\u200f`,
 		"\ufffd is no error":  "\ufffd is no error",
 		"cut \xe6\x97":        `cut \xe6\x97`,
 		"bell\a back\b up\v.": `bell\x07 back\x08 up\x0b.`,
@@ -56,6 +59,8 @@ func TestEscaper(t *testing.T) {
 		{"c1 control", "\u009b2J", `\u009b2J`},
 		{"raw c1", "\x9b2J", `\x9b2J`},
 		{"bidi", "a\u202eb", `a\u202eb`},
+		{"invisible", "\ufeffa\u200fb\U000e0041", `\ufeffa\u200fb\U000e0041`},
+		{"joined", "👩\u200d🔬", "👩\u200d🔬"},
 		{"cut rune", "\xe6\x97", `\xe6\x97`},
 		{"rune cut by a control", "\xe6\x97\x1b[2J", `\xe6\x97\x1b[2J`},
 	}
@@ -135,7 +140,7 @@ func checkHarmless(t *testing.T, s string) {
 			if !strings.HasPrefix(s[i+1:], "[") || !strings.HasPrefix(rest, "m") {
 				t.Fatalf("raw escape at %d in %q", i, s)
 			}
-		case unsafeRune(r):
+		case !format.Visible(r):
 			t.Fatalf("raw %U in %q", r, s)
 		}
 	}

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // WriteJSON writes v as one line of JSON. Characters that a terminal might act on are escaped, which does not change the
@@ -29,7 +32,7 @@ func JSONLine(v any) ([]byte, error) {
 	return append(EscapeJSON(bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))), '\n'), nil
 }
 
-// EscapeJSON escapes DEL, C1 and bidirectional controls, which JSON allows. In a JSON text they occur only inside strings.
+// EscapeJSON escapes what JSON allows and is not format.Visible. In a JSON text it occurs only inside strings.
 func EscapeJSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	kept := 0 // from here on nothing is copied yet
@@ -38,8 +41,11 @@ func EscapeJSON(text []byte) []byte {
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRune(text[i:])
 		}
-		if r >= 0x20 && unsafeRune(r) {
-			out = fmt.Appendf(append(out, text[kept:i]...), `\u%04x`, r)
+		if r >= ' ' && !format.Visible(r) {
+			out = append(out, text[kept:i]...)
+			for _, unit := range utf16.Encode([]rune{r}) {
+				out = fmt.Appendf(out, `\u%04x`, unit)
+			}
 			kept = i + size
 		}
 		i += size

@@ -10,7 +10,8 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // Case is one line of a batch.
@@ -123,23 +124,6 @@ func (w *Writer) Write(to io.Writer, suite string, began time.Time, took time.Du
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
-// text makes visible what XML 1.0 has no character for, even escaped (section 2.2): most control characters, bytes that are
-// not UTF-8, U+FFFE and U+FFFF. So are those that may deceive a terminal or a reader.
-func text(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case r < ' ' && r != '\n' && r != '\t', r == 0x7f:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r >= 0x80 && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfffe, r == 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteString(s[i : i+n])
-		}
-		i += n
-	}
-	return b.String()
-}
+// text makes visible what may deceive a reader. With it goes what XML 1.0 has no character for (section 2.2): most control
+// characters, bytes that are not UTF-8, U+FFFE and U+FFFF.
+func text(s string) string { return format.EscapeText(s) }

@@ -32,7 +32,7 @@ type report struct {
 	} `xml:"testsuite"`
 }
 
-const hostile = "a<b>&\"'\x1b[31m\x00\xff]]>\u202e\ufffe\r\n<!-- "
+const hostile = "a<b>&\"'\x1b[31m\x00\xff]]>\u202e\ufeff\u200f\ufffe\r.\r\n<!-- "
 
 func TestWriter(t *testing.T) {
 	cases, err := os.Create(filepath.Join(t.TempDir(), "cases"))
@@ -57,7 +57,7 @@ func TestWriter(t *testing.T) {
 	if got.Tests != 4 || got.Failures != 1 || s.Errors != 1 || s.Skipped != 1 || len(s.Cases) != 4 {
 		t.Fatalf("%+v", got)
 	}
-	seen := strings.NewReplacer("\x1b", `\x1b`, "\x00", `\x00`, "\xff", `\xff`, "\u202e", `\u202e`, "\ufffe", `\ufffe`, "\r", `\x0d`).Replace(hostile)
+	seen := strings.NewReplacer("\x1b", `\x1b`, "\x00", `\x00`, "\xff", `\xff`, "\u202e", `\u202e`, "\ufeff", `\ufeff`, "\u200f", `\u200f`, "\ufffe", `\ufffe`, "\r.", `\r.`).Replace(hostile)
 	if c := s.Cases[1]; c.Name != seen || c.Failure == nil || c.Failure.Message != seen || c.Failure.Text != seen || c.Err != seen {
 		t.Errorf("%+v, want %q", c, seen)
 	}
