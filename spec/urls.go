@@ -16,8 +16,8 @@ func checkURL(field, what, path string) error {
 		return nil
 	}
 	how := ""
-	if url := withoutDestination(path); len(url) <= 200 && !strings.HasSuffix(url, "/") && (strings.HasPrefix(url, "http") || strings.HasPrefix(url, "ftp")) {
-		how = " (curl -O " + url + ")"
+	if url := withoutDestination(path); len(url) <= 200 && !strings.HasSuffix(url, "/") && !strings.Contains(url, "'") && (strings.HasPrefix(url, "http") || strings.HasPrefix(url, "ftp")) {
+		how = " (curl -O '" + url + "')"
 	}
 	return badField(field, "%s is a URL, and a run fetches nothing: download it first%s, and give the %s", quote(path), how, what)
 }

@@ -139,7 +139,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"negative timeout", func(a *Analysis) { a.Timeout = -1 }, "timeout -1ns is out of bounds"},
 		{"memory without a unit", func(a *Analysis) { a.Memory = 2 }, "memory 2B is out of bounds: it must be at least 4MiB and at most 1PiB; did you mean 2GiB?"},
 		{"memory in MiB without a unit", func(a *Analysis) { a.Memory = 512 }, "; did you mean 512MiB?"},
-		{"URL of a script", func(a *Analysis) { a.Script = "https://h/a.py" }, `script "https://h/a.py" is a URL, and a run fetches nothing: download it first (curl -O https://h/a.py), and give the file`},
+		{"URL of a script", func(a *Analysis) { a.Script = "https://h/a.py" }, `script "https://h/a.py" is a URL, and a run fetches nothing: download it first (curl -O 'https://h/a.py'), and give the file`},
 		{"URL of data", func(a *Analysis) { a.Data = "s3://b/d" }, `data "s3://b/d" is a URL, and a run fetches nothing: download it first, and give the directory`},
 		{"long grace", func(a *Analysis) { a.Grace = Duration(2 * time.Hour) }, "grace 2h is out of bounds"},
 		{"absolute output", func(a *Analysis) { a.Outputs = []string{"/work/a"} }, `output pattern "/work/a" must be relative to /work`},
@@ -205,8 +205,10 @@ func TestParseInput(t *testing.T) {
 		"a\x00:/inputs/x": "NUL byte",
 		"\xff:/inputs/x":  "not UTF-8",
 		"a:/inputs/x:ro":  `docker's :ro: write "/inputs/x"; inputs are always read-only`,
-		"https://h/a.csv": "(curl -O https://h/a.csv), and give the file",
-		"https://h/a:/m":  "(curl -O https://h/a), and give the file",
+		"https://h/a.csv": "(curl -O 'https://h/a.csv'), and give the file",
+		"https://h/a:/m":  "(curl -O 'https://h/a'), and give the file",
+		"https://h/a?b&c": "(curl -O 'https://h/a?b&c'), and give the file",
+		"https://h/it's":  "download it first, and give the file",
 		"ssh://h/a.csv":   "download it first, and give the file",
 	} {
 		if got, err := ParseInput(text); err == nil || !strings.Contains(err.Error(), want) {

@@ -86,7 +86,7 @@ func private(path string, info fs.FileInfo) error {
 	case !ok || int(st.Uid) != os.Geteuid():
 		return fmt.Errorf("%s does not belong to the calling user (uid %d); name a directory of your own", path, os.Geteuid())
 	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s may be written to by others (mode %04o); run: chmod go-w %s", path, info.Mode().Perm(), path)
+		return fmt.Errorf("%s may be written to by others (mode %04o); run chmod go-w on it", path, info.Mode().Perm())
 	}
 	return nil
 }

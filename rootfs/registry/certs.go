@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // CertDirs are the directories that may hold HOST[:PORT] with the certificates of a registry, in podman's order
@@ -121,7 +122,7 @@ func addAuthority(config *tls.Config, path string) error {
 		return err
 	}
 	if info.Mode().Perm()&0o002 != 0 {
-		return fmt.Errorf("anyone may write %q, and so read what is sent to the registry; run: chmod o-w %s", path, path)
+		return fmt.Errorf("anyone may write %q, and so read what is sent to the registry; run: chmod o-w %s", path, format.ShellQuote(path))
 	}
 	if config.RootCAs == nil {
 		if config.RootCAs, err = x509.SystemCertPool(); err != nil {
@@ -146,7 +147,7 @@ func addClient(config *tls.Config, path string) error {
 		return err
 	}
 	if info.Mode().Perm()&0o007 != 0 {
-		return fmt.Errorf("the key %q is open to all users (mode %04o); run: chmod o= %s", path+".key", info.Mode().Perm(), path+".key")
+		return fmt.Errorf("the key %q is open to all users (mode %04o); run: chmod o= %s", path+".key", info.Mode().Perm(), format.ShellQuote(path+".key"))
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {

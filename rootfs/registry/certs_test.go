@@ -139,7 +139,7 @@ func TestBadCertificates(t *testing.T) {
 		"huge":         {write("a.crt", strings.Repeat("x", maxSmall+1), 0o644), []string{"/a.crt", "more than"}},
 		"no PEM":       {write("a.crt", "x", 0o644), []string{"/a.crt", "no certificate in PEM"}},
 		"empty":        {write("a.crt", "", 0o644), []string{"/a.crt", "no certificate in PEM"}},
-		"by anyone":    {write("a.crt", string(ca), 0o666), []string{"/a.crt", "chmod o-w"}},
+		"by anyone":    {write("a.crt", string(ca), 0o666), []string{"/a.crt", "chmod o-w '/"}},
 		"directory":    {func(dir string) { must(t, os.Mkdir(dir+"/a.crt", 0o755)) }, []string{"/a.crt", "no regular file"}},
 		"FIFO":         {func(dir string) { must(t, syscall.Mkfifo(dir+"/a.crt", 0o644)) }, []string{"/a.crt", "no regular file"}},
 		"device":       {func(dir string) { must(t, os.Symlink("/dev/zero", dir+"/a.crt")) }, []string{"/a.crt", "no regular file"}},
@@ -147,7 +147,7 @@ func TestBadCertificates(t *testing.T) {
 		"link to self": {func(dir string) { must(t, os.Symlink("a.crt", dir+"/a.crt")) }, []string{"/a.crt", "too many levels"}},
 		"no key":       {write("a.cert", string(ca), 0o644), []string{"/a.cert", "no key", "*.crt"}},
 		"no cert":      {write("a.key", "x", 0o600), []string{"/a.key", "no certificate"}},
-		"read by all":  {func(dir string) { pair(dir, "a"); must(t, os.Chmod(dir+"/a.key", 0o644)) }, []string{"/a.key", "0644", "chmod o= "}},
+		"read by all":  {func(dir string) { pair(dir, "a"); must(t, os.Chmod(dir+"/a.key", 0o644)) }, []string{"/a.key", "0644", "chmod o= '/"}},
 		"others' keys": {func(dir string) {
 			pair(dir, "a")
 			pair(dir, "b")
@@ -160,8 +160,8 @@ func TestBadCertificates(t *testing.T) {
 			}
 		}, []string{"more than 256 files"}},
 	} {
-		dir := t.TempDir()
-		must(t, os.Mkdir(dir+"/host.example", 0o755))
+		dir := t.TempDir() + "/of mine"
+		must(t, os.MkdirAll(dir+"/host.example", 0o755))
 		c.make(dir + "/host.example")
 		_, err := hostTLS([]string{dir}, "host.example")
 		expectRefusal(t, err, append(c.words, dir, "host.example")...)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
@@ -98,7 +99,7 @@ func (l *LeftOut) Warning() string {
 	if l.Count > 1 {
 		more = fmt.Sprintf(" (and %d more)", l.Count-1)
 	}
-	return fmt.Sprintf("the output \"%s\"%s is not written, because scidex-oci writes a file of that name; \"scidex-oci outputs cat %s %s\" prints it", name, more, l.Run, name)
+	return fmt.Sprintf("the output \"%s\"%s is not written, because scidex-oci writes a file of that name; \"scidex-oci outputs cat %s %s\" prints it", name, more, l.Run, format.ShellQuote(name))
 }
 
 // exportResult writes the result: of a signed run as it was signed, after the statement.

@@ -19,6 +19,7 @@ func TestExportSaysWhatItLeavesOut(t *testing.T) {
 	}{
 		{[]string{"a.txt", "scidex-result.json"}, `the output "scidex-result.json" is not written, because scidex-oci writes a file of that name; "scidex-oci outputs cat run@1 scidex-result.json" prints it`},
 		{[]string{"a.txt", "scidex-result.json/b", "scidex-result.json/c"}, `the output "scidex-result.json/b" (and 1 more) is not written`},
+		{[]string{"a.txt", "scidex-result.json/b c"}, `the output "scidex-result.json/b c" is not written, because scidex-oci writes a file of that name; "scidex-oci outputs cat run@1 'scidex-result.json/b c'" prints it`},
 		{[]string{"a.txt", "dir/scidex-result.json", "scidex-statement.jsonl"}, ""},
 	} {
 		host, run := exportedOf(t, tt.paths...)

@@ -57,7 +57,7 @@ func checkSpace(host *phase.Host, p *Plan) error {
 			return err
 		}
 		if short != nil {
-			return fmt.Errorf("%s, which --min-free %s keeps: make room, for instance with `scidex-oci --root %s gc`, or lower --min-free", short, FormatFloor(host.MinFree), host.Root)
+			return fmt.Errorf("%s, which --min-free %s keeps: make room, for instance with `scidex-oci --root %s gc`, or lower --min-free", short, FormatFloor(host.MinFree), format.ShellQuote(host.Root))
 		}
 	}
 	return nil
@@ -82,7 +82,7 @@ func checkUnharvested(host *phase.Host) error {
 	}
 	return fmt.Errorf("%d working directories with %s stay because they could not be harvested, one of them at %q, and %s: "+
 		"take out of them what you need and remove them with `scidex-oci --root %s rm ID`, or raise the bound in the config file",
-		all.Dirs, format.Size(all.Bytes), all.Last, allowed, host.Root)
+		all.Dirs, format.Size(all.Bytes), all.Last, allowed, format.ShellQuote(host.Root))
 }
 
 // workEnforced says who holds the bounds of /work.

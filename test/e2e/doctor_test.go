@@ -333,7 +333,7 @@ func TestDoctorBroken(t *testing.T) {
 		"PostgreSQL": {
 			env: "SCIDEX_OCI_DB=postgres://me:hunter2@127.0.0.1:1/scidex", // where nobody listens
 			check: func(t *testing.T, _ *harness, r doctorReport) {
-				r.expect(t, "catalog.postgresql", "fail", "127.0.0.1", "pg_isready -d 'postgres://me:xxxxx@127.0.0.1:1/scidex'")
+				r.expect(t, "catalog.postgresql", "fail", "127.0.0.1", "pg_isready -d postgres://me:xxxxx@127.0.0.1:1/scidex")
 				r.expect(t, "catalog.open", "skipped")
 				r.expect(t, "run.true", "ok") // on a catalog of doctor's own
 			},

@@ -152,14 +152,14 @@ func TestSlurmHalfSubmitted(t *testing.T) {
 		left                  bool
 	}{
 		{"one fails", fails, `echo "$@" >>"$0.called"`, outcome.ExitError, []string{"no more; nothing was submitted"}, false},
-		{"one fails, and they stay", fails, "echo no controller >&2; exit 1", outcome.ExitError, []string{"no more", "no controller", "slurm cancel"}, true},
+		{"one fails, and they stay", fails, "echo no controller >&2; exit 1", outcome.ExitError, []string{"no more", "no controller", "slurm cancel '"}, true},
 		{"stopped", stopped, `echo "$@" >>"$0.called"`, 130, []string{"stopped by SIGINT"}, false},
-		{"stopped, and it stays", stopped, "echo no controller >&2; exit 1", 130, []string{"stopped by SIGINT", "no controller", "slurm cancel"}, true},
+		{"stopped, and it stays", stopped, "echo no controller >&2; exit 1", 130, []string{"stopped by SIGINT", "no controller", "slurm cancel '"}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := newDesk(t, map[string]string{"sbatch": tt.sbatch, "scancel": tt.scancel})
 			d.write("lines", sheet("a")+`{"id":"b","command":["true"],"memory":"1GiB"}`, 0o644)
-			code, stdout, stderr := d.run("slurm", "submit", "--spool", d.path("spool"), d.path("lines"))
+			code, stdout, stderr := d.run("slurm", "submit", "--spool", d.path("my spool"), d.path("lines"))
 			if code != tt.code || stdout != "" || strings.Contains(stderr, "nothing was submitted") && tt.left {
 				t.Errorf("code %d, %s%s", code, stdout, stderr)
 			}
@@ -168,7 +168,7 @@ func TestSlurmHalfSubmitted(t *testing.T) {
 					t.Errorf("%s does not say %q", stderr, word)
 				}
 			}
-			if _, err := os.Lstat(d.path("spool")); (err == nil) != tt.left {
+			if _, err := os.Lstat(d.path("my spool")); (err == nil) != tt.left {
 				t.Errorf("the spool: %v", err)
 			}
 			if _, err := os.Lstat(d.path("tools/sbatch.made")); tt.sbatch == stopped && err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
@@ -127,7 +128,7 @@ func (s *submission) submit(ctx context.Context, from *runflags.Lines, good []ba
 	}
 	spool, err := of.Start(ctx, s.call, lines, s.options.arguments())
 	if errors.Is(err, slurm.ErrLeft) {
-		s.left = fmt.Errorf("slurm submit: %w; end them with \"scidex-oci slurm cancel %s\" before you remove that", err, spool.Dir)
+		s.left = fmt.Errorf("slurm submit: %w; end them with \"scidex-oci slurm cancel %s\" before you remove that", err, format.ShellQuote(spool.Dir))
 		return context.Cause(ctx)
 	}
 	if err != nil {

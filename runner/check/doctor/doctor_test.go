@@ -442,6 +442,10 @@ func TestDisk(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	spaced := filepath.Join(dir, "it's mine")
+	if err := os.WriteFile(spaced, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		code, dir string
 		status    check.Status
@@ -451,14 +455,15 @@ func TestDisk(t *testing.T) {
 		"to be made":     {codeRoot, filepath.Join(dir, "a/b"), check.OK, flags("a/b can be written to")},
 		"not to be made": {codeTmp, filepath.Join(dir, "a"), check.Fail, flags("no such file", "--tmp")},
 		"a file":         {codeRoot, file, check.Fail, flags("not a directory")},
-		"below a file":   {codeRoot, file + "/x", check.Fail, flags("not a directory")},
+		"below a file":   {codeRoot, file + "/x", check.Fail, flags("not a directory", "df -h "+file+"/x && ls")},
+		"quoted":         {codeRoot, spaced, check.Fail, []string{"df -h '" + dir + `/it'\''s mine' && ls -ld '` + dir + `/it'\''s mine'`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &examination{}
 			checkFinding(t, e.disk(c.code, c.dir, "give another with --tmp DIR", "works").Do(t.Context()), c.status, c.words...)
 		})
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }

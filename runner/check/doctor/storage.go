@@ -28,7 +28,7 @@ func (e *examination) disk(code, dir, cure, works string) check.Check {
 			err = write(at)
 		}
 		if err != nil {
-			return check.Finding{Seen: err.Error()}.As(check.Fail, "no run can start: "+works, remedies.Remedy{Sentence: cure, Command: "df -h " + at + " && ls -ld " + at})
+			return check.Finding{Seen: err.Error()}.As(check.Fail, "no run can start: "+works, remedies.Remedy{Sentence: cure, Command: fmt.Sprintf("df -h %[1]s && ls -ld %[1]s", format.ShellQuote(at))})
 		}
 		var st unix.Statfs_t
 		if err := unix.Statfs(at, &st); err != nil {
@@ -113,7 +113,7 @@ func (e *examination) postgres(ctx context.Context) check.Finding {
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	return e.catalog(ctx, remedies.Remedy{Sentence: "make sure that the server answers this", Command: "pg_isready -d '" + url + "'"})
+	return e.catalog(ctx, remedies.Remedy{Sentence: "make sure that the server answers this", Command: "pg_isready -d " + format.ShellQuote(url)})
 }
 
 // catalog opens the caller's catalog and blob store.
