@@ -1,14 +1,13 @@
 package workspace
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/host/procfs"
 )
 
 // Launcher names the process that a run lives and dies with, so that it is found and never mistaken for another one with the
@@ -65,18 +64,15 @@ func (l Launcher) Open() (*os.File, error) {
 	return process, nil
 }
 
-// StartTicks reads field 22 of /proc/PID/stat. The second field, the command, may hold spaces and brackets.
+// StartTicks is when a process started, in clock ticks after boot.
 func StartTicks(pid int) (uint64, error) {
-	const behindCommand = 22 - 3
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	const startTime = 22 // of proc_pid_stat(5)
+	stat, err := procfs.ReadStat(fmt.Sprintf("/proc/%d", pid))
 	if err != nil {
 		return 0, err
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) <= behindCommand {
-		return 0, fmt.Errorf("/proc/%d/stat: %q", pid, stat)
-	}
-	return strconv.ParseUint(fields[behindCommand], 10, 64)
+	ticks, err := stat.Number(startTime)
+	return uint64(ticks), err
 }
 
 func pidNamespace() (uint64, error) {

@@ -1,12 +1,11 @@
 package outer
 
 import (
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
+	"github.com/scidex-ai/scidex-oci/runner/host/procfs"
 )
 
 // cpuSet is the number of CPUs that the process may run on, 0 if all of the host's.
@@ -23,7 +22,7 @@ func (o *Groups) cpuSet() int64 {
 		if err != nil {
 			continue
 		}
-		if n := countCPUs(text); n < o.onlineCPUs() {
+		if n := countCPUs(text); n < procfs.OnlineCPUs(o.proc) {
 			return n
 		}
 		return 0
@@ -45,21 +44,6 @@ func countCPUs(list string) int64 {
 			return 0
 		}
 		n += last - first + 1
-	}
-	return n
-}
-
-// onlineCPUs counts the CPU lines of proc_stat(5).
-func (o *Groups) onlineCPUs() int64 {
-	text, err := os.ReadFile(filepath.Join(o.proc, "stat"))
-	if err != nil {
-		return 0
-	}
-	var n int64
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "cpu") && !strings.HasPrefix(line, "cpu ") {
-			n++
-		}
 	}
 	return n
 }

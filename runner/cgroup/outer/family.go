@@ -4,15 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
+	"github.com/scidex-ai/scidex-oci/runner/host/procfs"
 )
 
 // family is a process and its descendants.
@@ -99,16 +98,12 @@ func (f family) has(pid int) (bool, error) {
 	return pid == f.head, nil
 }
 
-// parent reads proc_pid_stat(5). The name, in parentheses, may hold anything.
 func (f family) parent(pid int) (int, error) {
-	raw, err := os.ReadFile(filepath.Join(f.proc, strconv.Itoa(pid), "stat"))
+	const ppid = 4 // of proc_pid_stat(5)
+	stat, err := procfs.ReadStat(filepath.Join(f.proc, strconv.Itoa(pid)))
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errGone, err)
 	}
-	text := string(raw)
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	if len(fields) < 2 {
-		return 0, fmt.Errorf("process %d has no parent in /proc", pid)
-	}
-	return strconv.Atoi(fields[1])
+	parent, err := stat.Number(ppid)
+	return int(parent), err
 }

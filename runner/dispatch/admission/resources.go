@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/outer"
+	"github.com/scidex-ai/scidex-oci/runner/host/procfs"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/standby"
@@ -36,7 +37,7 @@ func ReadTotal() Resources { return usable("MemTotal:") }
 
 // ReadMachine is what the machine has for the programs of all users, whatever the limits of this process are.
 func ReadMachine() Resources {
-	return Resources{Memory: memoryOf("/proc/meminfo", "MemAvailable:"), CPUs: processorsOf("/proc/stat")}
+	return Resources{Memory: memoryOf("/proc/meminfo", "MemAvailable:"), CPUs: float64(procfs.OnlineCPUs("/proc"))}
 }
 
 func usable(memory string) Resources {
@@ -119,18 +120,4 @@ func memoryOf(meminfo, field string) int64 {
 		}
 	}
 	return 0
-}
-
-// processorsOf is how many processors are online by proc_stat(5), 0 where that does not say.
-func processorsOf(stat string) (n float64) {
-	text, err := os.ReadFile(stat)
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		if name, _, _ := strings.Cut(line, " "); name != "cpu" && strings.HasPrefix(name, "cpu") {
-			n++
-		}
-	}
-	return n
 }

@@ -5,9 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/runner/host/procfs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
@@ -26,11 +26,11 @@ func Usage(proc string) (protocol.Usage, error) {
 		if _, err := strconv.Atoi(e.Name()); err != nil {
 			continue
 		}
-		raw, err := os.ReadFile(filepath.Join(proc, e.Name(), "stat"))
+		stat, err := procfs.ReadStat(filepath.Join(proc, e.Name()))
 		if err != nil {
 			continue // it has ended
 		}
-		one, err := parseStat(string(raw))
+		one, err := usageOf(stat)
 		if err != nil {
 			return protocol.Usage{}, fmt.Errorf("%s/%s/stat: %w", proc, e.Name(), err)
 		}
@@ -41,21 +41,15 @@ func Usage(proc string) (protocol.Usage, error) {
 	return sum, nil
 }
 
-// Fields of proc_pid_stat(5) after the name, from 0.
+// Fields of proc_pid_stat(5).
 const (
-	statUTime, statSTime, statCUTime, statCSTime = 11, 12, 13, 14
-	statThreads, statRSS                         = 17, 21
+	statUTime, statSTime, statCUTime, statCSTime = 14, 15, 16, 17
+	statThreads, statRSS                         = 20, 24
 )
 
-// parseStat reads proc_pid_stat(5). The analysis chooses the name, which may hold any byte; no later field holds a
-// parenthesis.
-func parseStat(text string) (u protocol.Usage, err error) {
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	if len(fields) <= statRSS {
-		return u, fmt.Errorf("%q has too few fields", text)
-	}
+func usageOf(stat procfs.Stat) (u protocol.Usage, err error) {
 	number := func(field int) int64 {
-		n, bad := strconv.ParseInt(fields[field], 10, 64)
+		n, bad := stat.Number(field)
 		if bad != nil {
 			err = bad
 		}

@@ -2,7 +2,6 @@ package procs
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/host/procfs"
 )
 
 // mostDescriptors bounds the open files, and mappings, of the remaining processes that are checked.
@@ -84,32 +84,25 @@ func (s *writerSurvey) settle(task string) {
 }
 
 func standing(task string) bool {
-	stat := threadStat(task)
-	return exiting(task) || stat != nil && strings.Contains("TtZX", stat[0])
+	stat, err := procfs.ReadStat(task)
+	if err != nil || exited(stat) {
+		return true
+	}
+	state, _ := stat.State()
+	return strings.Contains("TtZX", state)
 }
 
 // exiting reports whether a thread is exiting: then it writes no more, and its /proc is closed.
 func exiting(task string) bool {
-	const pfExiting = 0x4 // PF_EXITING
-	stat := threadStat(task)
-	if stat == nil {
-		return true
-	}
-	flags, err := strconv.ParseUint(stat[6], 10, 64)
-	return err == nil && flags&pfExiting != 0
+	stat, err := procfs.ReadStat(task)
+	return err != nil || exited(stat)
 }
 
-// threadStat returns the fields of proc_pid_stat(5) from the state on; nil if it has ended.
-func threadStat(task string) []string {
-	text, err := os.ReadFile(filepath.Join(task, "stat"))
-	if err != nil {
-		return nil
-	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])) // the name before may hold anything
-	if len(fields) < 7 {
-		return nil
-	}
-	return fields
+// exited reports whether the flags of a thread say so; a line without flags is that of one that has ended.
+func exited(stat procfs.Stat) bool {
+	const flags, pfExiting = 9, 0x4 // PF_EXITING
+	set, err := stat.Number(flags)
+	return err != nil || set&pfExiting != 0
 }
 
 // another reports whether one more may be checked.
