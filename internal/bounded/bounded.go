@@ -1,8 +1,9 @@
 // Package bounded keeps a part of what a program writes, whatever its length: the first or the last bytes, or those from an offset on.
-// What must be read whole is refused if it is longer than its bound.
+// What must be read whole is refused if it is longer than its bound. A reader is bounded by a context.
 package bounded
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync"
@@ -16,6 +17,20 @@ func ReadAll(r io.Reader, most int64) ([]byte, error) {
 	}
 	return data, err
 }
+
+// Until reads from r until ctx has ended, and fails with its cause then. A read that has begun goes on.
+func Until(ctx context.Context, r io.Reader) io.Reader {
+	return readerFunc(func(p []byte) (int, error) {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		return r.Read(p)
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // Buffer takes all that is written to it and keeps a part. It is safe for concurrent use: a writer may outlive who reads the part.
 type Buffer struct {

@@ -1,6 +1,8 @@
 package bounded_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +16,20 @@ func TestReadAll(t *testing.T) {
 		if whole != (err == nil) || whole != (string(got) == "12345") {
 			t.Errorf("at most %d: %q, %v", most, got, err)
 		}
+	}
+}
+
+func TestUntil(t *testing.T) {
+	over := errors.New("over")
+	ctx, end := context.WithCancelCause(t.Context())
+	r := bounded.Until(ctx, strings.NewReader("12345"))
+	piece := make([]byte, 2)
+	if n, err := r.Read(piece); n != 2 || err != nil {
+		t.Errorf("before: %d, %v", n, err)
+	}
+	end(over)
+	if n, err := r.Read(piece); n != 0 || !errors.Is(err, over) {
+		t.Errorf("after: %d, %v", n, err)
 	}
 }
 

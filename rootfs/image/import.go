@@ -15,6 +15,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
@@ -189,7 +190,7 @@ func (s *Store) spool(ctx context.Context, f *os.File) (*os.File, error) {
 		return nil, err
 	}
 	bounds := unpack.DefaultBounds()
-	r, err := unpack.Decompress(interruptible{ctx, f}, bounds)
+	r, err := unpack.Decompress(bounded.Until(ctx, f), bounds)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 )
@@ -74,7 +75,7 @@ func (s tarSource) sums(ctx context.Context, tell func(Progress)) (layer ocispec
 
 // open reads the file from its start, at its own offset.
 func (s tarSource) open(ctx context.Context, size int64) io.Reader {
-	return interruptible{ctx, io.NewSectionReader(s.file, 0, size)}
+	return bounded.Until(ctx, io.NewSectionReader(s.file, 0, size))
 }
 
 // sumInside is the digest of uncompressed data.
@@ -100,17 +101,4 @@ func (l *limited) Read(p []byte) (int, error) {
 		return 0, unpack.ErrBound
 	}
 	return n, err
-}
-
-// interruptible ends reading with its context.
-type interruptible struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (i interruptible) Read(p []byte) (int, error) {
-	if i.ctx.Err() != nil {
-		return 0, context.Cause(i.ctx)
-	}
-	return i.r.Read(p)
 }

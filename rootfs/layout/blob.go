@@ -9,6 +9,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/internal/cas"
 )
 
@@ -55,7 +56,7 @@ func (l *Layout) Verify(ctx context.Context, desc ocispec.Descriptor) error {
 		return advised(err)
 	}
 	defer r.Close()
-	_, err = io.Copy(io.Discard, interruptible{ctx, r})
+	_, err = io.Copy(io.Discard, bounded.Until(ctx, r))
 	return advised(err)
 }
 
@@ -65,17 +66,4 @@ func advised(err error) error {
 		return fmt.Errorf("%w; pull or import the image again", err)
 	}
 	return err
-}
-
-// interruptible ends reading with its context.
-type interruptible struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (i interruptible) Read(p []byte) (int, error) {
-	if i.ctx.Err() != nil {
-		return 0, context.Cause(i.ctx)
-	}
-	return i.r.Read(p)
 }

@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
@@ -99,7 +100,7 @@ func (w *Writer) resume(ctx context.Context) error {
 		return w.Reset()
 	}
 	w.sum = algorithm.Digester()
-	w.offset, err = io.Copy(w.sum.Hash(), interruptible{ctx, w.file})
+	w.offset, err = io.Copy(w.sum.Hash(), bounded.Until(ctx, w.file))
 	return err
 }
 
@@ -192,7 +193,7 @@ func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) 
 	if err := w.Reset(); err != nil {
 		return fmt.Errorf("blob %s: %w", desc.Digest, err)
 	}
-	if _, err := io.Copy(w, interruptible{ctx, r}); err != nil {
+	if _, err := io.Copy(w, bounded.Until(ctx, r)); err != nil {
 		return err
 	}
 	return w.Commit()
