@@ -265,7 +265,7 @@ func TestBatchDrains(t *testing.T) {
 			if got[one].output("asked").SHA256 == "" || got[one].ExitCode != code {
 				t.Errorf("it was not asked to end: %+v", got[one])
 			}
-			if !strings.Contains(stderr.String(), "one line was not started, which --resume takes up") {
+			if !strings.Contains(stderr.String(), "1 line was not started, which --resume takes up") {
 				t.Errorf("%q", stderr.String())
 			}
 			h.expectCases("junit.xml", map[string]string{done: "", one: "skipped", two: "skipped", never: "skipped"})
@@ -533,7 +533,7 @@ func TestBatchFailsFast(t *testing.T) {
 	if want := "::error title=" + h.id("bad") + "::the analysis exited with 4\n"; !strings.Contains(out.stderr, "\n"+want) {
 		t.Errorf("no %q in %q", want, out.stderr)
 	}
-	if !strings.Contains(out.stderr, "enough have failed: one line was not started") {
+	if !strings.Contains(out.stderr, "enough have failed: 1 line was not started") {
 		t.Errorf("%q", out.stderr)
 	}
 }

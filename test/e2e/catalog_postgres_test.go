@@ -214,7 +214,7 @@ func TestPostgresCatalogCopy(t *testing.T) {
 		}
 	}
 	out := h.do("--db", sqlite, "catalog", "check")
-	if out.code != 125 || !strings.Contains(out.stderr, "output plain") || !strings.Contains(out.stderr, "one problem found") {
+	if out.code != 125 || !strings.Contains(out.stderr, "output plain") || !strings.Contains(out.stderr, "1 problem found") {
 		t.Errorf("check after a blob was removed: %d, %s", out.code, out.stderr)
 	}
 }

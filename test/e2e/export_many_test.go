@@ -25,7 +25,7 @@ func TestExportKilled(t *testing.T) {
 	if left := namesIn(t, dir); !slices.Equal(left, []string{".scidex-export-" + id}) {
 		t.Fatalf("a killed export left %q", left)
 	}
-	if out := h.mustRun(export...); !strings.Contains(out.stderr, "wrote one run below") {
+	if out := h.mustRun(export...); !strings.Contains(out.stderr, "wrote 1 run below") {
 		t.Errorf("%q", out.stderr)
 	}
 	if left := namesIn(t, dir); !slices.Equal(left, []string{id}) {
@@ -37,7 +37,7 @@ func TestExportKilled(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, id, "big")); err != nil || info.Size() != 500<<20 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if out := h.mustRun(export...); !strings.Contains(out.stderr, "wrote no run below "+dir+"; 1 there already") {
+	if out := h.mustRun(export...); !strings.Contains(out.stderr, "wrote 0 runs below "+dir+"; 1 there already") {
 		t.Errorf("%q", out.stderr)
 	}
 }

@@ -17,7 +17,7 @@ func TestOutputsPush(t *testing.T) {
 	id := s.harness.newID()
 	s.mustRun("run", "--id", id, "--limits", "best-effort", "--data=none", "--docs=none", "--", "sh", "-c", `echo one >one.txt; mkdir "d e"; echo two >"d e/two, 2.txt"; : >none; echo mine >scidex-result.json`)
 	s.mustRefuse([]string{"outputs", "push", id, "fit:1"}, "names no registry")
-	s.mustRefuse([]string{"outputs", "push", id}, "one argument; give ID REF")
+	s.mustRefuse([]string{"outputs", "push", id}, "1 argument; give ID REF")
 	var said struct {
 		Reference, Statement string
 		Digest               godigest.Digest

@@ -596,7 +596,7 @@ func TestQueueRestart(t *testing.T) {
 	h.comes(db, gone, "running")
 	again.killed()
 	other := h.worker() // on another host, whose operator knows
-	if out := h.mustRun("queue", "rescue", h.queued(gone).Worker).stdout; !strings.Contains(out, "one job in the queue again") {
+	if out := h.mustRun("queue", "rescue", h.queued(gone).Worker).stdout; !strings.Contains(out, "1 job in the queue again") {
 		t.Errorf("queue rescue says %q", out)
 	}
 	until(t, hangTimeout, "another host has it", func() bool { return h.attempts(db, gone) == "lost running" })

@@ -159,7 +159,7 @@ func TestOutputsOnly(t *testing.T) {
 	h.age()
 	listed := h.mustRun("outputs", "ls", "--json", id).stdout
 	shown := h.mustRun("gc", "--older-than", "0s", "--outputs-only", "--dry-run").stdout
-	for _, want := range []string{"would remove", "outputs of run " + id + "@1", "8B", "one blob"} {
+	for _, want := range []string{"would remove", "outputs of run " + id + "@1", "8B", "1 blob"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in %q", want, shown)
 		}

@@ -69,7 +69,7 @@ func TestStats(t *testing.T) {
 
 	plot := filepath.Join(t.TempDir(), "stats.svg")
 	table := h.mustRun("stats", "--by", "kind", "--limit", "1", "--plot", plot).stdout
-	for _, want := range []string{"GROUP", "kind=a  2", "suggested", "and one more group with fewer runs"} {
+	for _, want := range []string{"GROUP", "kind=a  2", "suggested", "and 1 more group with fewer runs"} {
 		if !strings.Contains(strings.ToLower(table), strings.ToLower(want)) {
 			t.Errorf("no %q in\n%s", want, table)
 		}

@@ -15,7 +15,7 @@ import (
 func TestUI(t *testing.T) {
 	h := newHarness(t)
 	h.mustRefuse([]string{"ui", "--listen", "0.0.0.0:0"}, "--listen", "0.0.0.0:0", "of the loopback")
-	h.mustRefuse([]string{"ui", "now"}, "one argument")
+	h.mustRefuse([]string{"ui", "now"}, "1 argument")
 	made := h.start("--", "sh", "-c", "printf '<script>' >page.html")
 	id := h.newID()
 	h.detach(id, "--", "sh", "-c", "echo begun; sleep 1000")

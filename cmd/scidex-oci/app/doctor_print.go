@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/check/doctor"
 )
@@ -19,7 +20,7 @@ func (r reportPrinter) doctor(report doctor.Report, all bool) {
 	if all {
 		r.findings(report, check.OK, check.Skipped)
 	} else if well := count(report, check.OK); well > 0 {
-		fmt.Fprintf(r.w, "%s well; -v prints them too\n", screen.Count(well, "probe"))
+		fmt.Fprintf(r.w, "%s well; -v prints them too\n", format.Count(well, "probe", "probes"))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
@@ -79,7 +80,7 @@ func runOutputsExport(ctx context.Context, p *command.Program, st *stores.Stores
 	if warning := left.Warning(); warning != "" {
 		fmt.Fprintf(p.Stderr, "scidex-oci: %s\n", warning)
 	}
-	p.Tell("wrote %s and the result to %s", screen.Count(int(run.OutputsTotal-left.Count), "output"), dir)
+	p.Tell("wrote %s and the result to %s", format.Count(run.OutputsTotal-left.Count, "output", "outputs"), dir)
 	return nil
 }
 
@@ -152,7 +153,7 @@ func (e *exporter) close(p *command.Program, dir string) error {
 	if e.wrote+e.there+e.going+e.refused == 0 {
 		return errors.New("outputs export: no run matches; scidex-oci ls shows which there are")
 	}
-	text := fmt.Sprintf("wrote %s below %s", screen.Count(e.wrote, "run"), dir)
+	text := fmt.Sprintf("wrote %s below %s", format.Count(e.wrote, "run", "runs"), dir)
 	if e.there > 0 {
 		text += fmt.Sprintf("; %d there already", e.there)
 	}
@@ -161,7 +162,7 @@ func (e *exporter) close(p *command.Program, dir string) error {
 	}
 	fmt.Fprintf(p.Stderr, "scidex-oci: %s\n", screen.Escape(text))
 	if e.refused > 0 {
-		return fmt.Errorf("outputs export: %s could not be written; the first: %w", screen.Count(e.refused, "run"), e.first)
+		return fmt.Errorf("outputs export: %s could not be written; the first: %w", format.Count(e.refused, "run", "runs"), e.first)
 	}
 	return nil
 }

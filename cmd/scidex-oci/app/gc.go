@@ -160,7 +160,7 @@ func printGC(w io.Writer, report recovery.GCReport, dryRun bool, retention recov
 		what = "outputs of run "
 	}
 	for _, run := range report.Expired {
-		fmt.Fprintf(w, "%s%s%s: %s, %s\n", removed, what, screen.Escape(run.String()), screen.Count(int(run.Outputs), "output"), format.Size(run.Bytes))
+		fmt.Fprintf(w, "%s%s%s: %s, %s\n", removed, what, screen.Escape(run.String()), format.Count(run.Outputs, "output", "outputs"), format.Size(run.Bytes))
 	}
 	for _, key := range report.PostProcess {
 		name := screen.Escape(key.String())
@@ -170,7 +170,7 @@ func printGC(w io.Writer, report recovery.GCReport, dryRun bool, retention recov
 		fmt.Fprintln(w, removed+screen.Escape(what))
 	}
 	if report.Blobs > 0 {
-		fmt.Fprintf(w, "%s%s that no run names, %s\n", removed, screen.Count(int(report.Blobs), "blob"), format.Size(report.BlobBytes))
+		fmt.Fprintf(w, "%s%s that no run names, %s\n", removed, format.Count(report.Blobs, "blob", "blobs"), format.Size(report.BlobBytes))
 	}
 	for _, what := range report.Kept {
 		fmt.Fprintf(w, "kept     %s: it holds the only copy of what its run wrote\n", screen.Escape(what))

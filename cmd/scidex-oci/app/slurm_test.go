@@ -85,7 +85,7 @@ func TestSlurmDamagedRecord(t *testing.T) {
 	s := d.submit("spool", "a", "b")
 	d.write("queue", "7|1|RUNNING|n1|None|"+s.Submission.JobName(0)+"\n", 0o644)
 	d.deliver(s, 1)
-	if code, _, stderr := d.run("slurm", "collect", s.Dir); code != 1 || !strings.Contains(stderr, "one line under way") {
+	if code, _, stderr := d.run("slurm", "collect", s.Dir); code != 1 || !strings.Contains(stderr, "1 line under way") {
 		t.Fatalf("code %d, %s", code, stderr)
 	}
 	d.write("spool/results/1", "", 0o600)
@@ -199,7 +199,7 @@ func TestSlurmNothingNew(t *testing.T) {
 		}
 	}
 	collect(1, "1 failed, 1 canceled")
-	collect(0, "nothing new; so far 0 complete, 1 failed, 1 canceled, 0 errors; one line under way")
+	collect(0, "nothing new; so far 0 complete, 1 failed, 1 canceled, 0 errors; 1 line under way")
 	d.write("queue", "", 0o644)
 	collect(1, "1 failed, 2 canceled")
 	collect(0, "nothing new")

@@ -189,7 +189,7 @@ func (s statistics) table(w io.Writer) error {
 		return err
 	}
 	if left := s.GroupsTotal - len(s.Groups); left > 0 {
-		_, err := fmt.Fprintf(w, "and %s with fewer runs; see --limit\n", screen.Count(left, "more group"))
+		_, err := fmt.Fprintf(w, "and %s with fewer runs; see --limit\n", format.Count(left, "more group", "more groups"))
 		return err
 	}
 	return nil
@@ -239,7 +239,7 @@ func showCores(x float64) string { return strconv.FormatFloat(math.Round(x*1000)
 func drawStats(path string, s statistics) error {
 	chart := stats.Chart{Title: "What runs used of what they asked for"}
 	for _, g := range s.Groups {
-		chart.Names = append(chart.Names, fmt.Sprintf("%s: %s", s.name(g), screen.Count(g.Runs, "run")))
+		chart.Names = append(chart.Names, fmt.Sprintf("%s: %s", s.name(g), format.Count(g.Runs, "run", "runs")))
 		chart.Groups = append(chart.Groups, g)
 	}
 	file, err := userfile.Create(path, true, 0o666)

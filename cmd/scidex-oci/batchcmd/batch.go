@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
@@ -143,7 +144,7 @@ func (b *session) run(ctx context.Context) (err error) {
 		return err
 	}
 	if survey.Bad > 0 {
-		return fmt.Errorf("batch: %s of %d cannot be run, see above; nothing was started", screen.Count(survey.Bad, "line"), survey.Lines)
+		return fmt.Errorf("batch: %s of %d cannot be run, see above; nothing was started", format.Count(survey.Bad, "line", "lines"), survey.Lines)
 	}
 	machine := admission.ReadFree()
 	if b.options.jobs == 0 {

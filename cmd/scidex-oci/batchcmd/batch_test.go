@@ -67,11 +67,11 @@ func TestLeft(t *testing.T) {
 	}{
 		{batch.Summary{Complete: 2}, 2, "", ""},
 		{batch.Summary{Complete: 2, Signal: signal}, 2, "", "; ended by SIGINT"},
-		{batch.Summary{Complete: 2, Signal: signal}, 3, "", "; ended by SIGINT: one line was not started, which --resume takes up"},
+		{batch.Summary{Complete: 2, Signal: signal}, 3, "", "; ended by SIGINT: 1 line was not started, which --resume takes up"},
 		{batch.Summary{Failed: 2, Full: true}, 9, "", "; enough have failed: 7 lines were not started, which --resume takes up"},
 		{batch.Summary{Failed: 2, Full: true}, -1, "", "; enough have failed: what is still to come on standard input was not started"},
-		{batch.Summary{Complete: 2, Signal: signal}, 3, batch.RerunFailed, "; ended by SIGINT: one line was not started, which --rerun failed takes up"},
-		{batch.Summary{Complete: 2, Signal: signal}, 3, batch.RerunAll, "; ended by SIGINT: one line was not started"},
+		{batch.Summary{Complete: 2, Signal: signal}, 3, batch.RerunFailed, "; ended by SIGINT: 1 line was not started, which --rerun failed takes up"},
+		{batch.Summary{Complete: 2, Signal: signal}, 3, batch.RerunAll, "; ended by SIGINT: 1 line was not started"},
 	} {
 		o := batchOptions{rerun: string(test.rerun)}
 		if got := notStarted(test.s, test.total, o.leftBy()); got != test.want {

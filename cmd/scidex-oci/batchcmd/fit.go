@@ -3,7 +3,7 @@ package batchcmd
 import (
 	"fmt"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
@@ -23,7 +23,7 @@ func (b *session) fit(survey batch.Survey) error {
 	case fits == 0:
 		return fmt.Errorf("batch: there is no room for even one job: %s", short)
 	case fits < asked:
-		b.say(fmt.Sprintf("%s in place of %d: there is no room for more: %s", screen.Count(fits, "job"), b.options.jobs, short))
+		b.say(fmt.Sprintf("%s in place of %d: there is no room for more: %s", format.Count(fits, "job", "jobs"), b.options.jobs, short))
 		b.options.jobs = fits
 	}
 	return nil

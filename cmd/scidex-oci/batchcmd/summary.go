@@ -22,7 +22,7 @@ func (b *session) summary(s batch.Summary, total int) string {
 		text += fmt.Sprintf(", %d of them of an earlier batch", s.Passed)
 	}
 	if ran := s.Complete + s.Failed - s.Passed; ran > 0 && took > 0 {
-		text += fmt.Sprintf("; %s by %s, %s", format.Duration(took.Milliseconds()), screen.Count(b.options.jobs, "job"), screen.Rate(float64(ran)/took.Seconds()))
+		text += fmt.Sprintf("; %s by %s, %s", format.Duration(took.Milliseconds()), format.Count(b.options.jobs, "job", "jobs"), screen.Rate(float64(ran)/took.Seconds()))
 	}
 	return text + changedSince(s) + taken(s) + notStarted(s, total, b.options.leftBy())
 }
@@ -74,11 +74,7 @@ func notStarted(s batch.Summary, total int, way string) string {
 	case total < 0:
 		return "; " + why + ": what is still to come on standard input was not started"
 	case n > 0:
-		be := "were"
-		if n == 1 {
-			be = "was"
-		}
-		return fmt.Sprintf("; %s: %s %s not started%s", why, screen.Count(n, "line"), be, way)
+		return fmt.Sprintf("; %s: %s not started%s", why, format.Count(n, "line was", "lines were"), way)
 	}
 	return "; " + why
 }

@@ -80,7 +80,7 @@ func runCheck(ctx context.Context, p *command.Program, st *stores.Stores, o chec
 		printChecked(p.Stdout, report, o.digests, o.repair)
 	}
 	if report.Problems > 0 {
-		err = errors.Join(err, fmt.Errorf("%s found in the catalog; see above", screen.Count(int(report.Problems), "problem")))
+		err = errors.Join(err, fmt.Errorf("%s found in the catalog; see above", format.Count(report.Problems, "problem", "problems")))
 	}
 	return err
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // Args checks the number of a command's arguments; most is -1 for any number.
@@ -17,7 +17,7 @@ func Args(c *cli.Context, least, most int) ([]string, error) {
 			what = "it takes none"
 		}
 		name := strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ") // messages start with the name of the program
-		return nil, Usagef("%s: %s; %s", name, screen.Count(len(given), "argument"), what)
+		return nil, Usagef("%s: %s; %s", name, format.Count(len(given), "argument", "arguments"), what)
 	}
 	return given, nil
 }

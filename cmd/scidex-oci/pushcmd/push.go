@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/registries"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/rootfs/registry"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
 )
@@ -102,7 +103,7 @@ func (o pushOptions) print(p *command.Program, ref registry.Reference, outputs i
 	if o.json {
 		return screen.WriteJSON(p.Stdout, said)
 	}
-	text := fmt.Sprintf("pushed %s and the result as %s\n", screen.Count(outputs, "output"), said.Reference)
+	text := fmt.Sprintf("pushed %s and the result as %s\n", format.Count(outputs, "output", "outputs"), said.Reference)
 	if said.Statement != "" {
 		text += fmt.Sprintf("the statement refers to it, as %s\n", said.Statement)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 func newRescue(p *command.Program) *cli.Command {
@@ -37,7 +38,7 @@ has made.`,
 						err = fmt.Errorf("no worker %q has a lease or analyses; see \"scidex-oci queue workers\"", worker)
 					}
 					if err == nil {
-						_, err = fmt.Fprintf(p.Stdout, "%s  %s in the queue again\n", screen.Escape(worker), screen.Count(n, "job"))
+						_, err = fmt.Fprintf(p.Stdout, "%s  %s in the queue again\n", screen.Escape(worker), format.Count(n, "job", "jobs"))
 					}
 					all = errors.Join(all, err)
 				}

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
@@ -139,7 +140,7 @@ func (s *submission) batch(ctx context.Context, name string) error {
 		return s.refuse(spec.Analysis{}, err)
 	}
 	if bad > 0 {
-		return fmt.Errorf("submit: %s of %d cannot be run, see above; nothing was enqueued", screen.Count(bad, "line"), bad+len(good))
+		return fmt.Errorf("submit: %s of %d cannot be run, see above; nothing was enqueued", format.Count(bad, "line", "lines"), bad+len(good))
 	}
 	all := make([]spec.Analysis, len(good))
 	for i, line := range good {

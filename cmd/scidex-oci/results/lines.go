@@ -86,7 +86,7 @@ func sentence(palette screen.Palette, result result.Result, earlier bool) string
 		text += "  " + format.Duration(result.Usage.WallMS)
 	}
 	if result.State == outcome.Complete {
-		text += fmt.Sprintf("  %s", screen.Count(int(result.OutputsTotal), "output"))
+		text += fmt.Sprintf("  %s", format.Count(result.OutputsTotal, "output", "outputs"))
 	} else {
 		text += "  " + screen.Escape(result.Message)
 	}

@@ -25,14 +25,3 @@ func Rate(rate float64) string {
 
 // LocalTime is the time in the local zone, in seconds.
 func LocalTime(t time.Time) string { return t.Local().Format(time.RFC3339) }
-
-// Count is n things: "no line", "one line", "3 lines".
-func Count(n int, noun string) string {
-	switch n {
-	case 0:
-		return "no " + noun
-	case 1:
-		return "one " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

@@ -135,10 +135,10 @@ func (k *collection) end(r slurm.Round) error {
 	}
 	text += fmt.Sprintf("%d complete, %d failed, %d canceled, %s", s.Complete, s.Failed, s.Canceled, format.Count(s.Errors, "error", "errors"))
 	if r.Left > 0 {
-		text += fmt.Sprintf("; %s under way", screen.Count(r.Left, "line"))
+		text += fmt.Sprintf("; %s under way", format.Count(r.Left, "line", "lines"))
 	}
 	if r.Failed > 0 {
-		text += fmt.Sprintf("; %s could not be committed", screen.Count(r.Failed, "line"))
+		text += fmt.Sprintf("; %s could not be committed", format.Count(r.Failed, "line", "lines"))
 	}
 	fmt.Fprintln(k.program.Stderr, text)
 	if old {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 )
 
@@ -87,6 +87,6 @@ func runCancel(ctx context.Context, p *command.Program, s slurm.Spool, o cancelO
 		return err
 	}
 	_, err = fmt.Fprintf(p.Stdout, "%s that waited canceled, %s that ran asked to end; \"scidex-oci slurm collect\" reports their results\n",
-		screen.Count(waiting, "task"), screen.Count(running, "task"))
+		format.Count(waiting, "task", "tasks"), format.Count(running, "task", "tasks"))
 	return err
 }

@@ -86,7 +86,7 @@ func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 		return err
 	}
 	if bad > 0 {
-		return fmt.Errorf("slurm submit: %s of %d cannot be run, see above; nothing was submitted", screen.Count(bad, "line"), bad+len(good))
+		return fmt.Errorf("slurm submit: %s of %d cannot be run, see above; nothing was submitted", format.Count(bad, "line", "lines"), bad+len(good))
 	}
 	if len(good) == 0 {
 		return fmt.Errorf("slurm submit: %s has no line to submit", lines.Name)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // count counts runs, and keeps the first, which is the one created last.
@@ -59,5 +60,5 @@ func (s *skipped) failure() error {
 		return nil
 	}
 	return fmt.Errorf("table: the table lacks %s whose content is damaged or missing in the blob store%s; \"scidex-oci catalog check\" lists all such contents",
-		screen.Count(s.damaged.n, "run"), s.damaged.named())
+		format.Count(s.damaged.n, "run", "runs"), s.damaged.named())
 }

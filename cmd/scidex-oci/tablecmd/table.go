@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/table"
 )
 
@@ -75,7 +76,7 @@ func run(ctx context.Context, p *command.Program, st *stores.Stores, o *tableOpt
 	if err := to.put(func(w io.Writer) error { return j.write(ctx, p, o, w) }); err != nil {
 		return fmt.Errorf("the table is not written: %w", err)
 	}
-	p.Tell("table: %d rows of %s", j.columns.Rows(), screen.Count(len(j.runs.at), "run"))
+	p.Tell("table: %d rows of %s", j.columns.Rows(), format.Count(len(j.runs.at), "run", "runs"))
 	return j.skipped.failure()
 }
 
@@ -84,7 +85,7 @@ func (j *join) none(p *command.Program) error {
 	if err := j.skipped.failure(); err != nil {
 		return err
 	}
-	why := fmt.Sprintf("no row; %s found, and no output %q has one", screen.Count(j.found, "run"), j.path)
+	why := fmt.Sprintf("no row; %s found, and no output %q has one", format.Count(j.found, "run", "runs"), j.path)
 	if j.found == 0 {
 		why = "no run matches; scidex-oci ls shows which there are, and --state takes others than complete ones"
 	}
@@ -107,7 +108,7 @@ func (j *join) write(ctx context.Context, p *command.Program, o *tableOptions, w
 	}
 	if c, ok := to.(*table.CSV); ok && c.Guarded() > 0 {
 		fmt.Fprintf(p.Stderr, "scidex-oci: table: an apostrophe is in front of %s that a spreadsheet would take for a formula; --exact leaves it out\n",
-			screen.Count(int(c.Guarded()), "text"))
+			format.Count(c.Guarded(), "text", "texts"))
 	}
 	return nil
 }

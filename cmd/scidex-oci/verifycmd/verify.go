@@ -117,10 +117,10 @@ func checkCrate(ctx context.Context, p *command.Program, path string) error {
 		}
 	}
 	if len(got.Problems) > 0 {
-		fmt.Fprintf(p.Stderr, "%s; %s as named\n", screen.Count(len(got.Problems), "problem"), screen.Count(got.Files, "file"))
+		fmt.Fprintf(p.Stderr, "%s; %s as named\n", format.Count(len(got.Problems), "problem", "problems"), format.Count(got.Files, "file", "files"))
 		return command.ExitStatus(1)
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s, %s: all as named, and unsigned\n", screen.Count(got.Files, "file"), format.Size(got.Bytes))
+	_, err = fmt.Fprintf(p.Stdout, "%s, %s: all as named, and unsigned\n", format.Count(got.Files, "file", "files"), format.Size(got.Bytes))
 	return err
 }
 
