@@ -20,6 +20,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 )
@@ -280,11 +281,8 @@ func (b *Bucket) read(ctx context.Context, name string) ([]byte, error) {
 		return nil, b.explain(name, err)
 	}
 	defer body.Close()
-	content, err := io.ReadAll(io.LimitReader(body, smallMost))
-	if err != nil {
-		return nil, b.explain(name, err)
-	}
-	return content, nil
+	content, err := bounded.ReadAll(body, smallMost)
+	return content, b.explained(name, err)
 }
 
 // smallMost bounds reads into memory, in bytes.

@@ -66,6 +66,23 @@ func TestCatalogIDIsReadBack(t *testing.T) {
 	}
 }
 
+// TestLongObjectsAreRefused: an object of the bucket's own is not taken for what its beginning says.
+func TestLongObjectsAreRefused(t *testing.T) {
+	for name, size := range map[string]int{idName: smallMost + 1, sweepBelow + openBelow + "x": smallMost + 1, "as long as may be": smallMost} {
+		f := &framing{objects: map[string]string{"/bucket/some/" + name: strings.Repeat("0", size)}}
+		s := httptest.NewServer(f)
+		defer s.Close()
+		b := openBucket(t, "s3://bucket/some?endpoint="+s.URL)
+		content, err := b.read(t.Context(), name)
+		if size <= smallMost && (err != nil || len(content) != size) {
+			t.Errorf("%s: %d bytes, %v", name, len(content), err)
+		}
+		if size > smallMost && (err == nil || !strings.Contains(err.Error(), name+": it has more than 1048576 bytes")) {
+			t.Errorf("%s: %d bytes, %v", name, len(content), err)
+		}
+	}
+}
+
 // TestBodyIsSentWhole: what a server is sent is the content alone, signed by its digest, also over plain HTTP and of an empty blob.
 func TestBodyIsSentWhole(t *testing.T) {
 	var puts []string // one after the other
