@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"syscall"
@@ -72,7 +73,7 @@ func overHTTP(p *command.Program, address, keyFile string) transport {
 		if keyFile == "" {
 			fmt.Fprintf(p.Stderr, "scidex-oci: its key is %s\n", key)
 		}
-		return serveHTTP(ctx, l, newServer(handler(t, key)))
+		return serveHTTP(ctx, l, newServer(handler(t, key), t.Stores.Host.Log))
 	}
 }
 
@@ -111,8 +112,11 @@ func checked(next http.Handler) http.Handler {
 }
 
 // newServer makes the server of clients over HTTP.
-func newServer(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ConnContext: connlimit.ConnContext, ReadHeaderTimeout: headTime, IdleTimeout: idle, MaxHeaderBytes: 64 << 10}
+func newServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: h, ConnContext: connlimit.ConnContext, ReadHeaderTimeout: headTime, IdleTimeout: idle, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
 }
 
 // serveHTTP serves until ctx ends.
