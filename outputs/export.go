@@ -173,14 +173,10 @@ func (t *Target) put(path []byte, mode fs.FileMode, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	f, err := dir.Create(mode.Perm() | 0o600)
-	if err != nil {
+	return dir.Write(string(name), t.overwrite, mode.Perm()|0o600, func(f *os.File) error {
+		_, err := io.Copy(f, r)
 		return err
-	}
-	if _, err := io.Copy(f.File, r); err != nil {
-		return errors.Join(err, f.Discard())
-	}
-	return f.Publish(string(name), t.overwrite)
+	})
 }
 
 // checkPath accepts only plain relative paths.

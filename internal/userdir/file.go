@@ -13,55 +13,50 @@ import (
 // Temporary begins the names of files that are not whole yet.
 const Temporary = ".scidex-oci-"
 
-// File is a file that is being written, and gets its name when it is whole.
-type File struct {
-	*os.File
-	dir  *Dir
-	name string // while it has none
-}
-
-// Create makes a file with the mode under the umask. Publish or Discard it.
-func (d *Dir) Create(mode fs.FileMode) (*File, error) {
-	name := Temporary + rand.Text()
-	f, err := d.Exclusive(name, mode)
+// Write makes a file of what write writes, whole or not at all, with the mode under the umask. If something has the name, it is
+// fs.ErrExist, unless replace is set and that is a regular file. It survives a kill, and a power cut only if write syncs the file,
+// and Sync the directory.
+func (d *Dir) Write(name string, replace bool, mode fs.FileMode, write func(*os.File) error) error {
+	temp := Temporary + rand.Text()
+	f, err := d.Exclusive(temp, mode)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &File{f, d, name}, nil
+	if err = write(f); err == nil {
+		err = d.give(temp, name, replace)
+	}
+	if err != nil {
+		err = errors.Join(err, d.Remove(temp, f))
+	}
+	return errors.Join(err, f.Close())
 }
 
-// Publish closes the file and gives it its name. If something has that name, it is fs.ErrExist, unless replace is set and that is
-// a regular file. After an error the file is gone.
-func (f *File) Publish(name string, replace bool) error {
+// give gives a new file its name.
+func (d *Dir) give(temp, name string, replace bool) error {
 	flags := uint(unix.RENAME_NOREPLACE)
 	if replace {
-		switch st, err := f.dir.Lstat(name); {
+		switch st, err := d.Lstat(name); {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return errors.Join(err, f.Discard())
+			return err
 		case st.Mode&unix.S_IFMT != unix.S_IFREG:
-			return errors.Join(f.dir.fail("rename", name, fmt.Errorf("it exists and is no regular file: %w", fs.ErrExist)), f.Discard())
+			return d.fail("rename", name, fmt.Errorf("it exists and is no regular file: %w", fs.ErrExist))
 		default:
 			flags = 0
 		}
 	}
-	if err := f.dir.Rename(f.name, f.dir, name, flags); err != nil {
-		return errors.Join(err, f.Discard())
-	}
-	return f.Close()
+	return d.Rename(temp, d, name, flags)
 }
-
-// Discard removes the file.
-func (f *File) Discard() error { return errors.Join(f.dir.Remove(f.name, f.File), f.Close()) }
 
 // Scratch makes a file without a name, for reading and writing.
 func (d *Dir) Scratch() (*os.File, error) {
-	f, err := d.Create(0o600)
+	name := Temporary + rand.Text()
+	f, err := d.Exclusive(name, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.Remove(f.name, f.File); err != nil {
+	if err := d.Remove(name, f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return f.File, nil
+	return f, nil
 }

@@ -31,15 +31,11 @@ func open(t *testing.T, path string) *Dir {
 	return d
 }
 
-func publish(d *Dir, name, text string, replace bool) error {
-	f, err := d.Create(0o644)
-	if err != nil {
+func write(d *Dir, name, text string, replace bool) error {
+	return d.Write(name, replace, 0o644, func(f *os.File) error {
+		_, err := f.WriteString(text)
 		return err
-	}
-	if _, err := f.WriteString(text); err != nil {
-		return errors.Join(err, f.Discard())
-	}
-	return f.Publish(name, replace)
+	})
 }
 
 func text(t *testing.T, path string) string {
@@ -49,23 +45,23 @@ func text(t *testing.T, path string) string {
 	return string(raw)
 }
 
-func TestPublish(t *testing.T) {
+func TestWrite(t *testing.T) {
 	top := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(top, "dir"), 0o755), os.Symlink("victim", filepath.Join(top, "link")),
 		os.WriteFile(filepath.Join(top, "victim"), []byte("untouched"), 0o600), unix.Mkfifo(filepath.Join(top, "fifo"), 0o600))
 	d := open(t, top)
-	must(t, publish(d, "new", "1", false))
-	if err := publish(d, "new", "2", false); !errors.Is(err, fs.ErrExist) {
+	must(t, write(d, "new", "1", false))
+	if err := write(d, "new", "2", false); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a name that is taken: %v", err)
 	}
-	must(t, publish(d, "new", "3", true))
+	must(t, write(d, "new", "3", true))
 	for _, name := range []string{"dir", "link", "fifo"} {
-		if err := publish(d, name, "4", true); !errors.Is(err, fs.ErrExist) {
+		if err := write(d, name, "4", true); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, name := range []string{"", ".", "..", "a/b", "dir/x"} {
-		if err := publish(d, name, "5", true); err == nil {
+		if err := write(d, name, "5", true); err == nil {
 			t.Errorf("the name %q was taken", name)
 		}
 	}
@@ -276,14 +272,14 @@ func TestWorksAsTheOwner(t *testing.T) {
 	}
 	must(t, os.Remove(victim+"/taken"))
 	d := open(t, dir+"/out")
-	if err := publish(d, "taken", "x", true); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "uid 54321") {
+	if err := write(d, "taken", "x", true); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "uid 54321") {
 		t.Errorf("root wrote for another user: %v", err)
 	}
 	if _, err := d.Read("secret"); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("root read for another user: %v", err)
 	}
 	own := open(t, dir)
-	must(t, publish(own, "new", "x", false))
+	must(t, write(own, "new", "x", false))
 	st, err := own.Lstat("new")
 	if err != nil || st.Uid != other {
 		t.Errorf("uid %d, %v", st.Uid, err)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -96,14 +97,8 @@ func (c *Crate) WriteZip(ctx context.Context, file string, from Source) (err err
 	if _, err := parent.Lstat(name); err == nil {
 		return fmt.Errorf("crate: %q exists; name another file", file)
 	}
-	to, err := parent.Create(0o644)
-	if err != nil {
-		return fmt.Errorf("crate: %w", err)
-	}
-	if err := errors.Join(c.zip(ctx, to, from), to.Sync()); err != nil {
-		return fmt.Errorf("crate: %w", errors.Join(err, to.Discard()))
-	}
-	switch err := to.Publish(name, false); {
+	err = parent.Write(name, false, 0o644, func(to *os.File) error { return errors.Join(c.zip(ctx, to, from), to.Sync()) })
+	switch {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("crate: %q exists; name another file", file)
 	case err != nil:

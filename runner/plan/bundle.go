@@ -104,14 +104,10 @@ func Bundle(ctx context.Context, host *phase.Host, a spec.Analysis, dir string) 
 }
 
 func writeConfig(dir *userdir.Dir, config []byte) error {
-	f, err := dir.Create(0o644)
-	if err != nil {
+	return dir.Write("config.json", false, 0o644, func(f *os.File) error {
+		_, err := f.Write(config)
 		return err
-	}
-	if _, err := f.Write(config); err != nil {
-		return errors.Join(err, f.Discard())
-	}
-	return f.Publish("config.json", false)
+	})
 }
 
 // openEmpty opens a directory, and makes it if it is missing. Root gives parts of a bundle to other ids, which in a directory of

@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"errors"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -65,14 +66,11 @@ func writeDocs(path string, files map[string][]byte) (err error) {
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
 	for name, text := range files {
-		file, err := dir.Create(0o644)
-		if err != nil {
+		err := dir.Write(name, true, 0o644, func(f *os.File) error {
+			_, err := f.Write(text)
 			return err
-		}
-		if _, err := file.Write(text); err != nil {
-			return errors.Join(err, file.Discard())
-		}
-		if err := file.Publish(name, true); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 	}

@@ -73,17 +73,10 @@ func cause(err error) error {
 // Scratch is a file without a name in the directory, for the caller to close.
 func (f *NewFile) Scratch() (*os.File, error) { return f.dir.Scratch() }
 
-// Put writes the file atomically and durably. It is called once.
+// Put writes the file, whole or not at all. A power cut may take it, and leaves no part of it under its name. It is called once.
 func (f *NewFile) Put(write func(io.Writer) error) (err error) {
 	defer func() { err = errors.Join(err, f.dir.Close()) }()
-	to, err := f.dir.Create(f.mode)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(write(to), to.Sync()); err != nil {
-		return errors.Join(err, to.Discard())
-	}
-	err = to.Publish(f.name, f.replace)
+	err = f.dir.Write(f.name, f.replace, f.mode, func(to *os.File) error { return errors.Join(write(to), to.Sync()) })
 	if !f.replace && errors.Is(err, fs.ErrExist) {
 		return f.taken()
 	}

@@ -1,6 +1,7 @@
 package userfile
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -9,6 +10,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
+	"github.com/scidex-ai/scidex-oci/test/durable"
 )
 
 // another is the uid of another user; the host need not know it.
@@ -88,6 +92,19 @@ func TestPutWritesWhereItWasNamed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPutLeavesNoPart: a power cut takes the whole file or nothing, as its content is synced before it has its name.
+func TestPutLeavesNoPart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(path, []byte("old"), 0o600))
+	durable.Check(t, func() error {
+		f, err := Create(path, true, 0o600)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Put(put("new")), atomicfile.SyncDir(filepath.Dir(path)))
+	})
 }
 
 // TestPutAsTheOwner: root makes a file in a directory of another user as that user would.
