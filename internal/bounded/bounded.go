@@ -4,16 +4,30 @@ package bounded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"sync"
+
+	"github.com/docker/go-units"
 )
 
 // ReadAll reads all of r, and fails if that is more than most bytes.
 func ReadAll(r io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(data)) > most {
-		return nil, fmt.Errorf("it has more than %d bytes", most)
+		return nil, fmt.Errorf("it has more than %s", units.BytesSize(float64(most)))
+	}
+	return data, err
+}
+
+// ReadFile is ReadAll of a file, whose name is in every error.
+func ReadFile(f *os.File, most int64) ([]byte, error) {
+	data, err := ReadAll(f, most)
+	if named := new(fs.PathError); err != nil && !errors.As(err, &named) {
+		err = &fs.PathError{Op: "read", Path: f.Name(), Err: err}
 	}
 	return data, err
 }

@@ -3,6 +3,8 @@ package bounded_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +32,24 @@ func TestUntil(t *testing.T) {
 	end(over)
 	if n, err := r.Read(piece); n != 0 || !errors.Is(err, over) {
 		t.Errorf("after: %d, %v", n, err)
+	}
+}
+
+// A file that is too long, and one that cannot be read, are named in the error once.
+func TestReadFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("12345"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{path: "read " + path + ": it has more than 4B", filepath.Dir(path): "read " + filepath.Dir(path) + ": is a directory"} {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := bounded.ReadFile(f, 4); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
 

@@ -2,12 +2,10 @@ package report
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
-	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // verifyMax is the size, in bytes, up to which a blob is read to its end, so that the store verifies it, although only its
@@ -25,10 +23,7 @@ func unread(err error) string {
 // whole reads a blob of at most most bytes.
 func whole(blobs Blobs, sha256 string, most int64) (content []byte, err error) {
 	return content, with(blobs, sha256, func(r io.Reader) error {
-		content, err = io.ReadAll(io.LimitReader(r, most+1))
-		if err == nil && int64(len(content)) > most {
-			err = fmt.Errorf("it has more than %s", format.Size(most))
-		}
+		content, err = bounded.ReadAll(r, most)
 		return err
 	})
 }

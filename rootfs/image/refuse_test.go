@@ -258,7 +258,7 @@ func (zeros) Read(p []byte) (int, error) {
 }
 
 func TestReadAllRefusesGrowingFile(t *testing.T) {
-	if data, err := readAll(growing{}, "index.json"); err == nil || err.Error() != "index.json: it has more than 4194304 bytes" {
+	if data, err := readAll(growing{}, "index.json"); err == nil || err.Error() != "index.json: it has more than 4MiB" {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
 }

@@ -3,11 +3,11 @@ package registry
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
@@ -36,9 +36,9 @@ func readSmall(path string) ([]byte, fs.FileInfo, error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil, irregular(path)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxSmall+1))
-	if err == nil && len(data) > maxSmall {
-		err = fmt.Errorf("%q has more than %d bytes; take it away", path, maxSmall)
+	data, err := bounded.ReadFile(f, maxSmall)
+	if err != nil {
+		err = fmt.Errorf("%w; take it away", err)
 	}
 	return data, info, err
 }

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
-	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // maxRead bounds a file that is read whole, in bytes.
@@ -34,12 +34,9 @@ func Read(name string, stdin io.Reader) ([]byte, error) {
 
 // ReadFrom reads a small file that is open; name is for messages.
 func ReadFrom(name string, from io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(from, maxRead+1))
+	data, err := bounded.ReadAll(from, maxRead)
 	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxRead {
-		return nil, fmt.Errorf("%q is larger than %s", name, format.Size(maxRead))
+		return nil, fmt.Errorf("%q: %w", name, err)
 	}
 	return data, nil
 }

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"crypto/x509"
 	"fmt"
-	"io"
 	"os"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
-	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // maxAuthorities is how much of a file of certificates is read, in bytes; those of a system have some 200 KiB.
@@ -26,10 +25,7 @@ func authorities(profile func(key string) string) (*x509.CertPool, error) {
 		return nil, fmt.Errorf("read the authorities that AWS_CA_BUNDLE or ca_bundle names: %w", err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxAuthorities+1))
-	if err == nil && len(data) > maxAuthorities {
-		err = fmt.Errorf("%q has more than %s", path, format.Size(maxAuthorities))
-	}
+	data, err := bounded.ReadFile(f, maxAuthorities)
 	if err != nil {
 		return nil, fmt.Errorf("read the authorities that AWS_CA_BUNDLE or ca_bundle names: %w", err)
 	}

@@ -33,7 +33,7 @@ func TestRunRefusesLongResult(t *testing.T) {
 	var res result.Result
 	res.Statement = &result.Statement{SHA256: "statement", ResultSHA256: "result"}
 	r, err := Run(t.Context(), Stores{Blobs: blobs{}}, res, nil)
-	want := crate.Problem{Path: result.File, What: "unreadable: it has more than 67108864 bytes"}
+	want := crate.Problem{Path: result.File, What: "unreadable: it has more than 64MiB"}
 	if err != nil || len(r.Problems) != 1 || r.Problems[0] != want {
 		t.Errorf("%+v, %v", r.Problems, err)
 	}

@@ -5,11 +5,11 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs/statement"
 )
@@ -54,9 +54,9 @@ func (f File) irregular() error {
 
 // readKey reads the file of a key, which is small.
 func readKey(file *os.File) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(file, keyMax+1))
-	if err == nil && len(text) > keyMax {
-		err = fmt.Errorf("%q has more than %d bytes; give an Ed25519 key in PEM", file.Name(), keyMax)
+	text, err := bounded.ReadFile(file, keyMax)
+	if err != nil {
+		err = fmt.Errorf("%w; give an Ed25519 key in PEM", err)
 	}
 	return text, err
 }
