@@ -13,8 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/test/durable"
 )
 
@@ -209,7 +208,7 @@ func TestReadVerifies(t *testing.T) {
 	}
 	must(t, r.Close())
 	must(t, os.Symlink("/etc/passwd", filepath.Join(s.dir, "sha256", digest("link"))))
-	if _, err := s.Open(digest("link")); !errors.Is(err, unix.ELOOP) || !errors.Is(err, ErrCorrupt) {
+	if _, err := s.Open(digest("link")); !errors.Is(err, regular.ErrIrregular) || !errors.Is(err, ErrCorrupt) {
 		t.Errorf("%v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 
-	"golang.org/x/sys/unix"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 )
 
 // Open opens a blob, which is not verified; see NewReader. A missing one is fs.ErrNotExist.
@@ -18,19 +18,11 @@ func (s *Store) Open(sha256 string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if errors.Is(err, unix.ELOOP) {
-		err = fmt.Errorf("%w: %w", ErrCorrupt, err) // no store makes a symbolic link
+	f, err := regular.Open(path)
+	if errors.Is(err, regular.ErrIrregular) {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err) // no store makes anything else
 	}
 	if err != nil {
-		return nil, fmt.Errorf("blob %s: %w", sha256, err)
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%w: not a regular file", ErrCorrupt)
-	}
-	if err != nil {
-		f.Close()
 		return nil, fmt.Errorf("blob %s: %w", sha256, err)
 	}
 	return f, nil

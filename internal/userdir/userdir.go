@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/beneath"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 )
 
 // Dir is an open directory.
@@ -287,7 +288,7 @@ func (d *Dir) Names(most int) ([]string, error) {
 	return names, nil
 }
 
-// Read opens a regular file for reading; what is something else is refused, and a FIFO does not block.
+// Read opens a regular file for reading; what is something else is regular.ErrIrregular, and a FIFO does not block.
 func (d *Dir) Read(name string) (*os.File, error) {
 	f, err := d.open(name, unix.O_RDONLY, 0)
 	if errors.Is(err, unix.EXDEV) { // a file that is mounted, such as a secret of a container
@@ -296,8 +297,8 @@ func (d *Dir) Read(name string) (*os.File, error) {
 	if err != nil {
 		return nil, d.fail("open", name, err)
 	}
-	if err := regular(f); err != nil {
-		return nil, errors.Join(d.fail("open", name, err), f.Close())
+	if err := regular.Check(f); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
@@ -472,18 +473,4 @@ func (d *Dir) fail(op, name string, err error) error {
 		return nil
 	}
 	return &fs.PathError{Op: op, Path: filepath.Join(d.path, name), Err: d.owner.explain(plain(err))}
-}
-
-// ErrIrregular says that an entry is no regular file.
-var ErrIrregular = errors.New("it is no regular file")
-
-func regular(f *os.File) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return ErrIrregular
-	}
-	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
@@ -127,7 +128,7 @@ type Record struct {
 
 // Open opens a whole record and reads its head; others are ErrDamaged, or ErrNewer. Close it.
 func Open(path string, head any) (_ *Record, err error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +147,14 @@ func Open(path string, head any) (_ *Record, err error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+func open(path string) (*os.File, error) {
+	f, err := regular.Open(path)
+	if errors.Is(err, regular.ErrIrregular) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return f, err
 }
 
 // content is the digested part, verified.
@@ -174,7 +183,7 @@ func (r *Record) content() (io.Reader, error) {
 
 // Peek reads the head of a record and ignores the rest.
 func Peek(path string, head any) error {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := open(path)
 	if err != nil {
 		return err
 	}

@@ -9,9 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/scidex-ai/scidex-oci/internal/cas"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -137,7 +136,7 @@ func (s Spool) fetch(to *blob.Store, ingest *cas.Ingest, digest string) error {
 	if _, err := to.Path(digest); err != nil {
 		return err // it may be no file name
 	}
-	in, err := os.OpenFile(filepath.Join(s.dir, blobsDir, digest), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	in, err := regular.Open(filepath.Join(s.dir, blobsDir, digest))
 	if err != nil {
 		return err
 	}

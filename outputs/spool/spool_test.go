@@ -210,7 +210,7 @@ func TestTorn(t *testing.T) {
 	refused("another blob", cas.ErrCorrupt.Error())
 	must(t, os.Remove(path))
 	must(t, os.Symlink("/etc/passwd", path))
-	refused("a link", "symbolic links")
+	refused("a link", "a symbolic link")
 	must(t, os.Remove(path))
 	refused("no blob", "no such file")
 	if _, err := s.Commit(t.Context(), 1, catalog.Key{ID: "b", Attempt: 1}, to); err == nil || !strings.Contains(err.Error(), "it is of run a@3") {

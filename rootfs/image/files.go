@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/beneath"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
@@ -48,10 +49,7 @@ func (d directory) open(name string) (_ io.ReadCloser, _ int64, err error) {
 	}
 	f := os.NewFile(uintptr(fd), path.Join(d.at.Name(), name))
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", f.Name())
-	}
-	if err != nil {
+	if err = errors.Join(err, regular.Check(f)); err != nil {
 		return nil, 0, errors.Join(err, f.Close())
 	}
 	return f, info.Size(), nil

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/flock"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -151,7 +152,7 @@ func lockNamed(dir *userdir.Dir, name string, f *os.File) error {
 // output.
 func holds(ctx context.Context, host *phase.Host, run catalog.Run, dir *userdir.Dir) (bool, error) {
 	f, err := dir.Read(result.File)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, userdir.ErrIrregular) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, regular.ErrIrregular) {
 		return false, nil
 	}
 	if err != nil {

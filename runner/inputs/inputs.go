@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
@@ -159,7 +160,7 @@ func (o Opener) CheckDirectory(in *Input) error {
 		return err
 	}
 	if kind := st.Mode & unix.S_IFMT; kind != unix.S_IFDIR {
-		return fmt.Errorf("%s is %s; give a directory", in, inode.KindName(kind))
+		return fmt.Errorf("%s is %s; give a directory", in, regular.KindName(kind))
 	}
 	return o.check(in)
 }
@@ -205,7 +206,7 @@ func (o Opener) describe(in *Input) error {
 	}
 	kind := st.Mode & unix.S_IFMT
 	if kind != unix.S_IFDIR && kind != unix.S_IFREG {
-		return fmt.Errorf("%s is %s; only files and directories can be bound", in, inode.KindName(kind))
+		return fmt.Errorf("%s is %s; only files and directories can be bound", in, regular.KindName(kind))
 	}
 	in.Bind.Directory, in.Bind.Dev, in.Bind.Ino = kind == unix.S_IFDIR, st.Dev, st.Ino
 	if err := o.Reader.MayRead(&st); err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
 	"github.com/scidex-ai/scidex-oci/runner/testhole"
 )
@@ -29,7 +29,7 @@ func (s *Set) Scan(ctx context.Context, by scan.Scanner, tell func(what string))
 		}
 		if found != nil && !testhole.Open {
 			return fmt.Errorf("%s holds %s, %q, through which the analysis could reach out; remove it or bind another directory",
-				in, inode.KindName(found.Kind), found.Path)
+				in, regular.KindName(found.Kind), found.Path)
 		}
 	}
 	return nil

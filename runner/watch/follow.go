@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -204,13 +205,13 @@ func (g *growing) close() {
 
 // openLog opens a file owned by the caller; the supervisor may write to its directory.
 func openLog(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	file, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	var st unix.Stat_t
-	if err = unix.Fstat(int(file.Fd()), &st); err == nil && (st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid()) {
-		err = fmt.Errorf("%q is no file of yours", path)
+	if err = unix.Fstat(int(file.Fd()), &st); err == nil && int(st.Uid) != os.Geteuid() {
+		err = fmt.Errorf("%q belongs to user %d", path, st.Uid)
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())

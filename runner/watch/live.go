@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/flock"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
@@ -55,7 +56,7 @@ func Attach(host *phase.Host, run catalog.Run) (*Live, error) {
 	if recorded := workspace.LocationOf(run).State; recorded != "" && recorded != path {
 		return nil, &ElsewhereError{fmt.Sprintf("it was started with --root %q", filepath.Dir(filepath.Dir(recorded)))}
 	}
-	state, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	state, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrDead
 	}

@@ -1,11 +1,8 @@
 package watch
 
 import (
-	"os"
-
-	"golang.org/x/sys/unix"
-
 	"github.com/scidex-ai/scidex-oci/internal/flock"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -19,7 +16,7 @@ func Occupies(host *phase.Host, run catalog.Run) bool {
 	if path == "" || location.Dir != workspace.RunDir(host.Tmp, run.ID) {
 		return false
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := regular.Open(path)
 	if err != nil {
 		return false
 	}

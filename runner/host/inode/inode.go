@@ -72,21 +72,3 @@ func Plain(err error) error {
 	}
 	return err
 }
-
-// KindName names a kind of file, given as S_IFMT bits.
-func KindName(kind uint32) string {
-	switch kind {
-	case unix.S_IFDIR:
-		return "a directory"
-	case unix.S_IFREG:
-		return "a file"
-	case unix.S_IFSOCK:
-		return "a unix socket"
-	case unix.S_IFIFO:
-		return "a FIFO"
-	case unix.S_IFLNK:
-		return "a symbolic link"
-	default:
-		return "a device"
-	}
-}

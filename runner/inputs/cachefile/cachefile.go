@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 )
 
 const (
@@ -27,13 +28,13 @@ const (
 // Open opens a file that only the caller may write, for reading, and returns its size in bytes. Anything else at that path,
 // and what is larger than most bytes, is an error.
 func Open(path string, most int64) (*os.File, int64, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	file, err := regular.Open(path)
 	if err != nil {
 		return nil, 0, err
 	}
 	var st unix.Stat_t
 	err = unix.Fstat(int(file.Fd()), &st)
-	if err == nil && (st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 || st.Size > most) {
+	if err == nil && (int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 || st.Size > most) {
 		err = fs.ErrInvalid
 	}
 	if err != nil {

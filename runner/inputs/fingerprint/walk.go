@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/beneath"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
@@ -45,7 +46,7 @@ func (w *walk) top(f *os.File, st *unix.Statx_t) (sum, error) {
 		}
 		return w.directory(dir, "", 1)
 	default:
-		return sum{}, fmt.Errorf("is %s", inode.KindName(uint32(st.Mode&unix.S_IFMT)))
+		return sum{}, fmt.Errorf("is %s", regular.KindName(uint32(st.Mode&unix.S_IFMT)))
 	}
 }
 
@@ -115,7 +116,7 @@ func (w *walk) entry(h hash.Hash, dir *os.File, name, path string, depth int) er
 			record(h, "l", name, target)
 		}
 	default:
-		record(h, "o", name, inode.KindName(uint32(st.Mode&unix.S_IFMT)))
+		record(h, "o", name, regular.KindName(uint32(st.Mode&unix.S_IFMT)))
 	}
 	var named *entryError
 	if err == nil || errors.As(err, &named) || w.ctx.Err() != nil {

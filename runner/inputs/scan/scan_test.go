@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/host/inode"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode/inodetest"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
@@ -39,7 +39,7 @@ var specials = map[uint32]func(t *testing.T, path string) error{
 func TestScanFinds(t *testing.T) {
 	for kind, make := range specials {
 		for _, at := range []string{"x", "a/x", "a/b/c/d/e/x", "z/x"} {
-			t.Run(inode.KindName(kind)+" "+at, func(t *testing.T) {
+			t.Run(regular.KindName(kind)+" "+at, func(t *testing.T) {
 				dir := inodetest.Tree(t, "a/1", "a/b/2", "a/b/c/d/e/3", "m/", "z/4")
 				inodetest.Try(t, make(t, filepath.Join(dir, at)))
 				found, err := scanTree(t, dir)

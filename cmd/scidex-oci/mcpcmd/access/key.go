@@ -77,8 +77,6 @@ func keyOf(f *os.File) (Key, error) {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
-	case !info.Mode().IsRegular():
-		return "", errors.New("it is no regular file; name another")
 	case info.Mode().Perm()&0o077 != 0:
 		return "", fmt.Errorf("others may use it, its mode is %04o; run chmod 600 on it", info.Mode().Perm())
 	case !ok || int(stat.Uid) != os.Geteuid():
