@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,15 +29,19 @@ var ErrLocked = errors.New("a live process holds the run")
 
 // Lock opens a run's state file, creating it where missing, and locks it. It returns ErrLocked where another process has the
 // lock.
-func Lock(root string, key catalog.Key) (*StateFile, error) {
+func Lock(root string, key catalog.Key) (*StateFile, error) { return lock(root, key, 0) }
+
+// LockWait is Lock for a starting run: gc may have the lock for a moment, because it saw the file and no row.
+func LockWait(root string, key catalog.Key) (*StateFile, error) { return lock(root, key, time.Second) }
+
+func lock(root string, key catalog.Key, within time.Duration) (*StateFile, error) {
 	t := &StateFile{Path: StatePath(root, key)}
 	if err := os.MkdirAll(filepath.Dir(t.Path), 0o700); err != nil {
 		return nil, err
 	}
-	f, err := flock.TryOpen(t.Path, unix.O_RDWR|unix.O_CREAT, 0o600, flock.Exclusive)
-	if errors.Is(err, flock.ErrHeld) {
-		err = ErrLocked
-	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), within, ErrLocked)
+	defer cancel()
+	f, err := flock.Open(ctx, t.Path, unix.O_RDWR|unix.O_CREAT, 0o600, flock.Exclusive)
 	if err != nil {
 		return nil, err
 	}
@@ -51,17 +56,6 @@ func (t *StateFile) Stands() error {
 		err = fmt.Errorf("the state file %q is gone: the root directory has been moved, emptied or replaced; put it back", t.Path)
 	}
 	return err
-}
-
-// LockWait is Lock for a starting run: gc may have the lock for a moment, because it saw the file and no row.
-func LockWait(root string, key catalog.Key) (*StateFile, error) {
-	const timeout = time.Second
-	for deadline := time.Now().Add(timeout); ; time.Sleep(5 * time.Millisecond) {
-		t, err := Lock(root, key)
-		if !errors.Is(err, ErrLocked) || time.Now().After(deadline) {
-			return t, err
-		}
-	}
 }
 
 // Read returns the recorded Location, or fallback for an empty or damaged file. A directory that was promised to stay holds

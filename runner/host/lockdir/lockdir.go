@@ -4,6 +4,7 @@
 package lockdir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -21,19 +22,11 @@ import (
 const timeout = 30 * time.Second
 
 // Make makes a directory with mode 0700, unless it exists, and locks it until the file is closed. Another process may
-// remove it as stale in between: then Make retries.
-func Make(path string) (f *os.File, err error) {
-	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); {
-		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-			return nil, err
-		}
-		f, err = flock.TryOpen(path, unix.O_RDONLY|unix.O_DIRECTORY, 0, flock.Exclusive)
-		if errors.Is(err, flock.ErrHeld) || errors.Is(err, os.ErrNotExist) {
-			time.Sleep(5 * time.Millisecond)
-			continue
-		}
-		break
-	}
+// remove it as stale in between: then Make makes it again.
+func Make(path string) (*os.File, error) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), timeout, flock.ErrHeld)
+	defer cancel()
+	f, err := flock.MakeDir(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("make %s: %w", path, err)
 	}
