@@ -1,5 +1,6 @@
 // Package flock locks files and directories of scidex-oci by flock(2). The kernel drops a lock when the last descriptor of its
-// open file is closed: a killed process leaves none, and a child that is just started may keep one until it executes.
+// open file is closed: a killed process leaves none, and a child that is just started may keep one until it executes. Of record
+// locks it only finds those of others.
 package flock
 
 import (
@@ -7,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -120,6 +122,28 @@ func Named(f *os.File, path string) (bool, error) {
 		return false, nil
 	}
 	return err == nil && os.SameFile(open, named), err
+}
+
+// Range is a range of bytes of a file, To not included. There need not be any at these offsets.
+type Range struct{ From, To int64 }
+
+// Locked returns the parts of a range, in order, on which other open files have a record lock (fcntl(2), "Open file description
+// locks"), one part for each lock unless they overlap.
+func Locked(f *os.File, from, to int64) ([]Range, error) {
+	if from >= to {
+		return nil, nil
+	}
+	other := unix.Flock_t{Type: unix.F_WRLCK, Start: from, Len: to - from}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &other); err != nil || other.Type == unix.F_UNLCK { // or any one of them
+		return nil, err
+	}
+	found := Range{max(from, other.Start), to}
+	if other.Len > 0 { // 0 is up to the end
+		found.To = min(to, other.Start+other.Len)
+	}
+	before, err := Locked(f, from, found.From)
+	after, failed := Locked(f, found.To, to)
+	return slices.Concat(before, []Range{found}, after), errors.Join(err, failed)
 }
 
 func flock(f *os.File, how int) error {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -177,6 +178,40 @@ func TestMissing(t *testing.T) {
 	for err, want := range map[error]bool{unix.ENOLCK: true, unix.EBADF: true, unix.ENOTSUP: true, nil: false, flock.ErrHeld: false, unix.EIO: false} {
 		if got := flock.Missing(err); got != want {
 			t.Errorf("%v: %v", err, got)
+		}
+	}
+}
+
+func TestLockedFindsThoseOfOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(path, nil, 0o600))
+	opened := func() *os.File {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		must(t, err)
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	lock := func(f *os.File, kind int16, from, size int64) {
+		must(t, unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: kind, Start: from, Len: size}))
+	}
+	own, one, two := opened(), opened(), opened()
+	lock(own, unix.F_WRLCK, 0, 5)
+	lock(one, unix.F_RDLCK, 10, 2)
+	lock(two, unix.F_RDLCK, 12, 1) // next to it
+	lock(two, unix.F_WRLCK, 1<<40, 1)
+	lock(one, unix.F_WRLCK, 1<<50, 0) // up to the end
+	for _, test := range []struct {
+		from, to int64
+		want     []flock.Range
+	}{
+		{0, 1 << 60, []flock.Range{{10, 12}, {12, 13}, {1 << 40, 1<<40 + 1}, {1 << 50, 1 << 60}}},
+		{11, 1 << 40, []flock.Range{{11, 12}, {12, 13}}},
+		{13, 1 << 40, nil},
+		{0, 10, nil},
+		{12, 12, nil},
+	} {
+		if got, err := flock.Locked(own, test.from, test.to); err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("%d to %d: %v, %v", test.from, test.to, got, err)
 		}
 	}
 }

@@ -192,7 +192,10 @@ func AskedToStop(host *phase.Host, id string) (who []int64) {
 		if err != nil {
 			continue // it has ended meanwhile
 		}
-		who = append(who, workspace.Locked(state, workspace.FirstAsker, workspace.FirstAsker+workspace.Askers)...)
+		locked, _ := flock.Locked(state, workspace.FirstAsker, workspace.FirstAsker+workspace.Askers)
+		for _, asker := range locked {
+			who = append(who, asker.From)
+		}
 		state.Close()
 	}
 	return who

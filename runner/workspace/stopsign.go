@@ -1,11 +1,7 @@
 package workspace
 
 import (
-	"os"
-	"slices"
-
-	"golang.org/x/sys/unix"
-
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
@@ -33,19 +29,6 @@ func (t *StateFile) Attribute(s request.StopSignal) request.StopSignal {
 }
 
 func (t *StateFile) hasSign(sign int64) bool {
-	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: sign, Len: 1}
-	err := unix.FcntlFlock(t.File.Fd(), unix.F_OFD_GETLK, &lock)
-	return err == nil && lock.Type != unix.F_UNLCK
-}
-
-// Locked returns the bytes in a range of a file that others have locked. The kernel reports any one of them.
-func Locked(f *os.File, from, to int64) []int64 {
-	if from >= to {
-		return nil
-	}
-	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: from, Len: to - from}
-	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &lock); err != nil || lock.Type == unix.F_UNLCK || lock.Start < from || lock.Start >= to {
-		return nil
-	}
-	return slices.Concat(Locked(f, from, lock.Start), []int64{lock.Start}, Locked(f, lock.Start+1, to))
+	locked, _ := flock.Locked(t.File, sign, sign+1)
+	return len(locked) > 0
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
 // span is a range of bytes that a lock covers. There need not be any at these offsets (fcntl(2), "Open file description locks").
@@ -24,37 +26,16 @@ func lock(f *os.File, how int, kind int16, s span) error {
 	}
 }
 
-// free returns the parts of a span on which no other open file description has a lock.
-func free(f *os.File, s span) ([]span, error) {
-	if s.size() <= 0 {
-		return nil, nil
-	}
-	other := unix.Flock_t{Type: unix.F_WRLCK, Start: s.from, Len: s.size()}
-	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &other); err != nil {
-		return nil, err
-	}
-	if other.Type == unix.F_UNLCK {
-		return []span{s}, nil
-	}
-	before, err := free(f, span{s.from, other.Start})
-	if err != nil || other.Len == 0 { // a length of 0 is up to the end
-		return before, err
-	}
-	after, err := free(f, span{other.Start + other.Len, s.to})
-	return append(before, after...), err
-}
-
 // take locks so many bytes of a span, in as many parts as it takes, and returns how many there were.
 func take(f *os.File, s span, bytes int64) (taken int64, err error) {
-	parts, err := free(f, s)
-	for _, part := range parts {
-		part.to = min(part.to, part.from+bytes-taken)
-		if err != nil || part.size() == 0 {
-			break
-		}
-		if err = lock(f, unix.F_OFD_SETLK, unix.F_WRLCK, part); err == nil {
+	locked, err := flock.Locked(f, s.from, s.to)
+	for _, other := range append(locked, flock.Range{From: s.to, To: s.to}) {
+		part := span{s.from, min(other.From, s.from+bytes-taken)}
+		if err == nil && part.size() > 0 {
+			err = lock(f, unix.F_OFD_SETLK, unix.F_WRLCK, part)
 			taken += part.size()
 		}
+		s.from = other.To
 	}
 	return taken, err
 }
