@@ -34,6 +34,7 @@ func Lock(root string, key catalog.Key) (*StateFile, error) { return lock(root, 
 // LockWait is Lock for a starting run: gc may have the lock for a moment, because it saw the file and no row.
 func LockWait(root string, key catalog.Key) (*StateFile, error) { return lock(root, key, time.Second) }
 
+//nolint:contextcheck // it ends soon, and is needed also to clean up after the caller's context has ended
 func lock(root string, key catalog.Key, within time.Duration) (*StateFile, error) {
 	t := &StateFile{Path: StatePath(root, key)}
 	if err := os.MkdirAll(filepath.Dir(t.Path), 0o700); err != nil {

@@ -23,6 +23,8 @@ const timeout = 30 * time.Second
 
 // Make makes a directory with mode 0700, unless it exists, and locks it until the file is closed. Another process may
 // remove it as stale in between: then Make makes it again.
+//
+//nolint:contextcheck // it waits for a directory that is needed also to clean up after the caller's context has ended
 func Make(path string) (*os.File, error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), timeout, flock.ErrHeld)
 	defer cancel()
