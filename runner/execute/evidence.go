@@ -18,7 +18,7 @@ func (e *execution) collect() error {
 	if e.outer != nil {
 		evidence, warnings := e.outer.Collect()
 		e.report.Evidence = evidence
-		e.report.warn(warnings...)
+		e.report.tell(warnings...)
 	}
 	group := e.Space.Group
 	if group == nil {
@@ -29,7 +29,7 @@ func (e *execution) collect() error {
 		return err
 	}
 	if err := group.Check(); err != nil {
-		e.report.warn("the limits did not hold to the end: " + result.Sentence(err))
+		e.report.tell("the limits did not hold to the end: " + result.Sentence(err))
 	}
 	if err := e.readCounters(); err != nil {
 		return err

@@ -22,7 +22,7 @@ func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err
 	if e.Plan.Analysis.Limits == spec.LimitsOuter {
 		e.outer = limits.HoldOuter(created.Pid, e.Standby.Alone())
 		e.report.Enforced = e.outer.Enforced(e.Plan.Analysis)
-		e.report.warn(e.outer.Warnings(e.Plan.Analysis)...)
+		e.report.tell(e.outer.Warnings(e.Plan.Analysis)...)
 	}
 	if e.Space.Group == nil {
 		return func() error { return nil }, nil

@@ -78,7 +78,7 @@ func (e *execution) setLimits() error {
 	e.Space.Group = group
 	e.report.Enforced = plan.Enforced(e.Plan.Analysis, &got)
 	if group.Swapping() {
-		e.report.warn(limits.SwapWarning)
+		e.report.tell(limits.SwapWarning)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
 func (e *execution) repairRoot(ctx context.Context) error {
 	repaired, err := e.Plan.Base.Repair(ctx)
 	if repaired {
-		e.report.warn(fmt.Sprintf("the root filesystem of image %q had been changed, and was made again from its layers before the start",
+		e.report.tell(fmt.Sprintf("the root filesystem of image %q had been changed, and was made again from its layers before the start",
 			e.Plan.Base.Image.Image.Name))
 	}
 	return err

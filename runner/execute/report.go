@@ -13,14 +13,14 @@ import (
 // report is what the result says of the execution.
 type report struct{ result.Report }
 
-// warn adds warnings.
-func (r *report) warn(warnings ...string) { r.Warnings = append(r.Warnings, warnings...) }
+// tell tells the user, by the warnings of the result.
+func (r *report) tell(warnings ...string) { r.Warnings = append(r.Warnings, warnings...) }
 
 // staged warns of what was not staged.
 func (r *report) staged(entries []outputs.Entry) {
 	for _, entry := range entries {
 		if entry.Rejected != "" {
-			r.warn(fmt.Sprintf("not staged: %s (%s)", outputs.Escape(entry.Path), entry.Rejected))
+			r.tell(fmt.Sprintf("not staged: %s (%s)", outputs.Escape(entry.Path), entry.Rejected))
 		}
 	}
 }
@@ -28,7 +28,7 @@ func (r *report) staged(entries []outputs.Entry) {
 // slow warns of a supervisor that starts runs slower than it could; why may be nil.
 func (r *report) slow(why error) {
 	if why != nil {
-		r.warn("runs start slower than they could, with scidex-oci as its own supervisor: " +
+		r.tell("runs start slower than they could, with scidex-oci as its own supervisor: " +
 			outputs.Escape([]byte(why.Error())) + "; install both programs of one release")
 	}
 }
@@ -37,10 +37,10 @@ func (r *report) slow(why error) {
 func (r *report) walls(walls protocol.Walls) {
 	r.Sandbox.SocketWall = string(walls.Sockets)
 	if walls.Sockets == protocol.WallScan {
-		r.warn("a bound directory could not be shown as an overlay: it held no socket at the start, but one made in it later could be reached")
+		r.tell("a bound directory could not be shown as an overlay: it held no socket at the start, but one made in it later could be reached")
 	}
 	if len(walls.Bare) > 0 {
-		r.warn("shown as it is and not through an overlay, so that the host feels locks on it: " +
+		r.tell("shown as it is and not through an overlay, so that the host feels locks on it: " +
 			outputs.Escape([]byte(strings.Join(walls.Bare, ", "))))
 	}
 }
@@ -55,7 +55,7 @@ func (r *report) addresses(exit protocol.Exit) {
 		return
 	}
 	r.Sandbox.AddressRandomization = "on"
-	r.warn("the kernel does not confirm that addresses were not randomised")
+	r.tell("the kernel does not confirm that addresses were not randomised")
 }
 
 // space adds the usage of /work.
@@ -72,7 +72,7 @@ func (r *report) space(exit protocol.Exit) {
 // proxy warns of a proxy that did not serve to the end.
 func (r *report) proxy(err error) {
 	if err != nil {
-		r.warn("the proxy of requests " + err.Error())
+		r.tell("the proxy of requests " + err.Error())
 	}
 }
 

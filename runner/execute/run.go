@@ -128,7 +128,7 @@ func (e *execution) execute(ctx context.Context, created *sandbox.Created) error
 		e.report.addresses(e.exit)
 	}
 	if e.exit.AuditError != "" {
-		e.report.warn("the audit is not complete: " + e.exit.AuditError)
+		e.report.tell("the audit is not complete: " + e.exit.AuditError)
 	}
 	return err
 }

@@ -85,7 +85,7 @@ func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
 func (s *session) end(result result.Result, err error) error {
 	about := map[string]string{"id": result.ID, "state": string(result.State), "version": s.program.Build.Version}
 	if lost := s.trace.write(about); lost != nil {
-		s.warn(&result, lost.Error())
+		s.tell(&result, lost.Error())
 	}
 	s.finish(&result)
 	return s.report(result, err)
@@ -146,13 +146,13 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 	s.screen.ClearStatus()
 	closed()
 	if lost != nil {
-		s.warn(&result, fmt.Sprintf("not all of the analysis' output could be passed on: %v; what is kept is in the logs", lost))
+		s.tell(&result, fmt.Sprintf("not all of the analysis' output could be passed on: %v; what is kept is in the logs", lost))
 	}
 	return result, err
 }
 
-// warn adds a warning to the result, and prints it if the result is not shown.
-func (s *session) warn(result *result.Result, warning string) {
+// tell adds a warning to the result, and prints it if the result is not shown.
+func (s *session) tell(result *result.Result, warning string) {
 	result.Warnings = append(result.Warnings, warning)
 	if s.request.Quiet && !s.request.JSON {
 		fmt.Fprintf(s.screen, "scidex-oci: %s\n", screen.Escape(warning))
@@ -230,7 +230,7 @@ func (s *session) finish(result *result.Result) {
 	}
 	_ = s.events.Finish(*result) // close has its error
 	if err := s.events.Close(); err != nil && !slices.Contains(result.Warnings, err.Error()) {
-		s.warn(result, err.Error())
+		s.tell(result, err.Error())
 	}
 }
 
