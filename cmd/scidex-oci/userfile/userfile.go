@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -35,10 +36,10 @@ func Read(name string, stdin io.Reader) ([]byte, error) {
 // ReadFrom reads a small file that is open; name is for messages.
 func ReadFrom(name string, from io.Reader) ([]byte, error) {
 	data, err := bounded.ReadAll(from, maxRead)
-	if err != nil {
+	if named := (*fs.PathError)(nil); err != nil && !errors.As(err, &named) {
 		return nil, fmt.Errorf("%q: %w", name, err)
 	}
-	return data, nil
+	return data, err
 }
 
 // WriterWait is how long a FIFO that a user named may stay without a writer.

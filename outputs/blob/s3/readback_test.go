@@ -77,7 +77,7 @@ func TestLongObjectsAreRefused(t *testing.T) {
 		if size <= smallMost && (err != nil || len(content) != size) {
 			t.Errorf("%s: %d bytes, %v", name, len(content), err)
 		}
-		if size > smallMost && (err == nil || !strings.Contains(err.Error(), name+": it has more than 1048576 bytes")) {
+		if size > smallMost && (err == nil || !strings.Contains(err.Error(), name+": it has more than 1MiB")) {
 			t.Errorf("%s: %d bytes, %v", name, len(content), err)
 		}
 	}

@@ -225,6 +225,7 @@ type job struct {
 
 type ending struct {
 	job     *job
+	slot    *admission.Slot // held until Ended returns: a slow reader of results slows the batch down
 	outcome Outcome
 }
 
@@ -266,16 +267,19 @@ func (d *dispatch) take(ctx context.Context, next item, slot *admission.Slot) {
 	}
 	go func() {
 		outcome := d.Work.Do(ctx, j.line, j.Stop)
-		slot.Release()
+		if d.Overlap {
+			slot.Vacate()
+		}
 		if d.Ended != nil {
 			d.Ended(j.line, outcome)
 		}
-		d.ended <- ending{j, outcome}
+		d.ended <- ending{j, slot, outcome}
 	}()
 }
 
 func (d *dispatch) finish(e ending) {
 	delete(d.running, e.job.line.Number)
+	e.slot.Release()
 	d.summary.Add(e.outcome)
 	d.slots.Took(e.outcome.Wall())
 	if e.outcome.bad() {

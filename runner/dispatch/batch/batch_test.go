@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -110,6 +112,38 @@ func TestRunOverlaps(t *testing.T) {
 		if s := b.Run(t.Context(), &few{last: lines}, nil); s.Complete != lines {
 			t.Errorf("%+v, want %d complete", s, lines)
 		}
+	}
+}
+
+// TestRunWaitsForItsReader: while nobody reads the results, no more lines begin than may be on their way.
+func TestRunWaitsForItsReader(t *testing.T) {
+	const jobs, lines = 2, 12
+	for overlap, most := range map[bool]int64{false: jobs, true: 2 * jobs} {
+		synctest.Test(t, func(t *testing.T) {
+			var begun atomic.Int64
+			read := make(chan struct{})
+			b := Batch{
+				Jobs: jobs, Overlap: overlap,
+				Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome {
+					begun.Add(1)
+					if line.Vacate != nil {
+						line.Vacate()
+					}
+					return ended(outcome.Complete)
+				}),
+				Ended: func(Line, Outcome) { <-read },
+			}
+			done := make(chan Summary)
+			go func() { done <- b.Run(t.Context(), &few{last: lines}, nil) }()
+			synctest.Wait()
+			if n := begun.Load(); n != most {
+				t.Errorf("overlap %v: %d have begun, want %d", overlap, n, most)
+			}
+			close(read)
+			if s := <-done; s.Complete != lines {
+				t.Errorf("%+v, want %d complete", s, lines)
+			}
+		})
 	}
 }
 

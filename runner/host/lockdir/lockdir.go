@@ -29,10 +29,10 @@ func Make(path string) (*os.File, error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), timeout, flock.ErrHeld)
 	defer cancel()
 	f, err := flock.MakeDir(ctx, path)
-	if err != nil {
+	if errors.Is(err, flock.ErrHeld) {
 		return nil, fmt.Errorf("make %s: %w", path, err)
 	}
-	return f, nil
+	return f, err
 }
 
 // Sweep removes the caller's directories in dir whose names start with prefix and that no process has locked. Before each
