@@ -9,10 +9,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// EndingOf returns what decides of the end of an analysis, with the missing declared outputs.
-func EndingOf(e phase.Ended, missing []string) Ending {
+// endingOf returns what decides of the end of an analysis, with the missing declared outputs.
+func endingOf(e phase.Ended, missing []string) ending {
 	a := e.Analysis
-	return Ending{
+	return ending{
 		Exit: e.Exit, Evidence: e.Report.Evidence, Stopped: e.Stopped, StoppedAt: e.StoppedAt, Forced: e.Forced,
 		Grace: time.Duration(a.Grace), Timeout: time.Duration(a.Timeout), Memory: int64(a.Memory), Pids: e.PidsLimit,
 		Usage: e.Report.Usage, Outer: e.Outer, Bound: outputs.Extent{Files: a.WorkFiles, Bytes: int64(a.WorkSize)},
@@ -37,6 +37,6 @@ func KeepWork(e phase.Ended, o outcome.Outcome, failed *phase.Failure, noted, go
 
 // RanFull reports whether lack of space may have cut off the run in the middle of a file.
 func RanFull(e phase.Ended) bool {
-	_, full := EndingOf(e, nil).outOfSpace()
+	_, full := endingOf(e, nil).outOfSpace()
 	return full
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 
-// Ending is everything that decides how a run ended.
-type Ending struct {
+// ending is everything that decides how a run ended.
+type ending struct {
 	Exit     protocol.Exit
 	Evidence result.Evidence
 	Stopped  *request.StopSignal // the first stop request; nil: none
@@ -39,19 +39,19 @@ type Ending struct {
 }
 
 // Run decides how a run ended, with warnings about what is not its reason. A failed analysis wins over a failed harvest; a
-// failure of ours after a good end is an error. missing are the declared outputs that matched nothing; failure is nil where
-// there was none.
+// failure of ours after a good end is an error. missing are the declared outputs that matched nothing; failure is nil if
+// there was none. Without both it says what is known before the harvest.
 func Run(ended phase.Ended, missing []string, failure *phase.Failure) (outcome.Outcome, []string) {
-	e := EndingOf(ended, missing)
+	e := endingOf(ended, missing)
 	if failure == nil {
-		o := Decide(e)
+		o := decide(e)
 		return o, e.memoryWarnings(o)
 	}
 	ours := outcome.Fault(failure.Reason, result.Sentence(failure.Err))
 	if failure.Reason != outcome.ReasonHarvest {
 		return ours, nil
 	}
-	o := Decide(e)
+	o := decide(e)
 	if o.ExitCode == 0 || o.Reason == outcome.ReasonOutputMissing {
 		return ours, nil
 	}
@@ -65,16 +65,16 @@ func failed(reason outcome.Reason, code int, signal outcome.Signal, message stri
 }
 
 // stoppedBy says who stopped it, and whether that was before the analysis started.
-func (e Ending) stoppedBy() string {
+func (e ending) stoppedBy() string {
 	if e.Exit.Started.IsZero() {
 		return "stopped by " + e.Stopped.Name + " before anything was run"
 	}
 	return "stopped by " + e.Stopped.Name
 }
 
-// Decide returns the first reason that fits, in the order of docs/ARCHITECTURE.md. It never guesses: out of memory needs the
+// decide returns the first reason that fits, in the order of docs/ARCHITECTURE.md. It never guesses: out of memory needs the
 // kernel's counter.
-func Decide(e Ending) outcome.Outcome {
+func decide(e ending) outcome.Outcome {
 	if !e.endedByStop() {
 		e.Stopped = nil
 	}
@@ -110,7 +110,7 @@ func Decide(e Ending) outcome.Outcome {
 var Completed = outcome.Outcome{State: outcome.Complete, Reason: outcome.ReasonExit, Message: "the analysis exited with 0"}
 
 // outOfMemory names whose limit it was.
-func (e Ending) outOfMemory() string {
+func (e ending) outOfMemory() string {
 	limit := result.OOMLimit{By: result.OOMUnknown}
 	if e.Evidence.OOMLimit != nil {
 		limit = *e.Evidence.OOMLimit
@@ -134,7 +134,7 @@ func (e Ending) outOfMemory() string {
 
 // memoryFigures are the kernel's. oom_kill is given as counted: with memory.oom.group it ends all processes of a group,
 // however few of them it has chosen. Before Linux 5.19 version 2 had no peak.
-func (e Ending) memoryFigures() string {
+func (e ending) memoryFigures() string {
 	counted := fmt.Sprintf("oom_kill %d", e.Evidence.OOMKills)
 	if e.Outer || e.Usage.MemoryPeakBytes == 0 {
 		return counted
@@ -143,7 +143,7 @@ func (e Ending) memoryFigures() string {
 }
 
 // outOfPids names whose limit it was: a group that had fewer processes at its peak has not reached its own.
-func (e Ending) outOfPids() string {
+func (e ending) outOfPids() string {
 	denied, code := format.Count(e.Evidence.PidsDenied, "fork", "forks"), e.Exit.Status.ExitStatus()
 	if peak := e.Usage.PidsPeak; !e.Outer && peak > 0 && peak < e.Pids {
 		return fmt.Sprintf("the limit of processes of a control group around the run was reached (%s denied; its own limit of %d was not, peak %d) and the analysis exited with %d",
@@ -153,20 +153,20 @@ func (e Ending) outOfPids() string {
 }
 
 // withCause adds to a message what the analysis itself said last.
-func (e Ending) withCause(message string) string {
+func (e ending) withCause(message string) string {
 	if cause := Cause(e.Stderr); cause != "" {
 		return message + ": " + cause
 	}
 	return message
 }
 
-func (e Ending) succeeded() bool {
+func (e ending) succeeded() bool {
 	return e.Exit.Ended && e.Exit.Status.Exited() && e.Exit.Status.ExitStatus() == 0
 }
 
 // Signal names what killed the analysis: its own wait status, or SIGKILL where the whole container was
 // killed before the init could report one.
-func (e Ending) signal() outcome.Signal {
+func (e ending) signal() outcome.Signal {
 	switch {
 	case !e.Exit.Executed:
 		return ""
@@ -179,7 +179,7 @@ func (e Ending) signal() outcome.Signal {
 	}
 }
 
-func (e Ending) killed() outcome.Outcome {
+func (e ending) killed() outcome.Outcome {
 	if !e.Exit.Ended {
 		return failed(outcome.ReasonSignal, outcome.SignalBase+int(unix.SIGKILL), "SIGKILL", "the container was killed from outside, neither by a limit of ours nor by us")
 	}
@@ -191,10 +191,10 @@ func (e Ending) killed() outcome.Outcome {
 }
 
 // overAhead reports whether the imports of an analysis passed a limit before it began.
-func (e Ending) overAhead(space bool) bool { return e.Exit.Ahead && (space || e.Evidence.OOMKills > 0) }
+func (e ending) overAhead(space bool) bool { return e.Exit.Ahead && (space || e.Evidence.OOMKills > 0) }
 
 // refused is a command that execve(2) refused.
-func (e Ending) refused() outcome.Outcome {
+func (e ending) refused() outcome.Outcome {
 	errno := e.Exit.Errno
 	switch {
 	case e.Exit.Unhooked:

@@ -40,58 +40,58 @@ func TestJudge(t *testing.T) {
 	noSpace := func(exit protocol.Exit) protocol.Exit { exit.NoSpace = true; return exit }
 	large, many, short := &outputs.Extent{Files: 1, Bytes: 11}, &outputs.Extent{Files: 11, Bytes: 1}, &freespace.Shortage{Of: "/work", Free: 1, Floor: 2}
 	for name, c := range map[string]struct {
-		ending Ending
+		ending ending
 		state  outcome.State
 		reason outcome.Reason
 		code   int
 		signal outcome.Signal
 	}{
-		"success":                        {Ending{Exit: exited(0)}, outcome.Complete, outcome.ReasonExit, 0, ""},
-		"own code":                       {Ending{Exit: exited(3)}, outcome.Failed, outcome.ReasonExit, 3, ""},
-		"exit 137 is no out of memory":   {Ending{Exit: exited(137)}, outcome.Failed, outcome.ReasonExit, 137, ""},
-		"abort":                          {Ending{Exit: signaled(unix.SIGABRT)}, outcome.Failed, outcome.ReasonSignal, 134, "SIGABRT"},
-		"segmentation fault, dumped":     {Ending{Exit: protocol.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(0x80 | int(unix.SIGSEGV))}}, outcome.Failed, outcome.ReasonSignal, 139, "SIGSEGV"},
-		"SIGKILL to itself":              {Ending{Exit: signaled(unix.SIGKILL)}, outcome.Failed, outcome.ReasonSignal, 137, "SIGKILL"},
-		"killed from outside":            {Ending{Exit: killedFromOutside}, outcome.Failed, outcome.ReasonSignal, 137, "SIGKILL"},
-		"out of memory, ahead":           {Ending{Exit: protocol.Exit{Ahead: true}, Evidence: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, ""},
-		"work full, ahead":               {Ending{Exit: protocol.Exit{Ahead: true, WorkFull: &outputs.Extent{Bytes: 2}}, Bound: outputs.Extent{Bytes: 1}}, outcome.Failed, outcome.ReasonWorkFull, 1, ""},
-		"no start, out of memory":        {Ending{Exit: protocol.Exit{}, Evidence: oom}, outcome.Error, outcome.ReasonSandbox, 125, ""},
-		"no start, ahead":                {Ending{Exit: protocol.Exit{Ahead: true}}, outcome.Error, outcome.ReasonSandbox, 125, ""},
-		"out of memory":                  {Ending{Exit: killedFromOutside, Evidence: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, "SIGKILL"},
-		"a child out of memory, exit 1":  {Ending{Exit: exited(1), Evidence: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, ""},
-		"a child out of memory, exit 0":  {Ending{Exit: exited(0), Evidence: oom}, outcome.Complete, outcome.ReasonExit, 0, ""},
-		"timeout":                        {Ending{Exit: timedOut}, outcome.Failed, outcome.ReasonTimeout, 124, "SIGKILL"},
-		"timeout wins over memory":       {Ending{Exit: timedOut, Evidence: oom}, outcome.Failed, outcome.ReasonTimeout, 124, "SIGKILL"},
-		"stopped":                        {Ending{Exit: killedFromOutside, Stopped: stop}, outcome.Canceled, outcome.ReasonStopped, 143, "SIGKILL"},
-		"stopped wins over timeout":      {Ending{Exit: timedOut, Stopped: stop}, outcome.Canceled, outcome.ReasonStopped, 143, "SIGKILL"},
-		"stopped wins over a clean exit": {Ending{Exit: exited(0), Stopped: stop}, outcome.Canceled, outcome.ReasonStopped, 143, ""},
-		"pids limit":                     {Ending{Exit: exited(1), Evidence: result.Evidence{PidsDenied: 7}}, outcome.Failed, outcome.ReasonPidsLimit, 1, ""},
-		"pids denied, exit 0":            {Ending{Exit: exited(0), Evidence: result.Evidence{PidsDenied: 7}}, outcome.Complete, outcome.ReasonExit, 0, ""},
-		"too many bytes":                 {Ending{Exit: with(killedFromOutside, large, nil)}, outcome.Failed, outcome.ReasonWorkFull, 1, "SIGKILL"},
-		"too many names":                 {Ending{Exit: with(killedFromOutside, many, nil)}, outcome.Failed, outcome.ReasonWorkFull, 1, "SIGKILL"},
-		"full with a code of its own":    {Ending{Exit: with(exited(7), large, nil)}, outcome.Failed, outcome.ReasonWorkFull, 7, ""},
-		"full and pleased with it":       {Ending{Exit: with(exited(0), large, nil)}, outcome.Failed, outcome.ReasonWorkFull, 1, ""},
-		"SIGXFSZ at the bound":           {Ending{Exit: with(signaled(unix.SIGXFSZ), large, nil)}, outcome.Failed, outcome.ReasonWorkFull, 153, "SIGXFSZ"},
-		"SIGXFSZ below the bound":        {Ending{Exit: signaled(unix.SIGXFSZ)}, outcome.Failed, outcome.ReasonSignal, 153, "SIGXFSZ"},
-		"the host is full":               {Ending{Exit: with(killedFromOutside, nil, short)}, outcome.Failed, outcome.ReasonHostFull, 1, "SIGKILL"},
-		"the host first":                 {Ending{Exit: with(killedFromOutside, large, short), Evidence: oom}, outcome.Failed, outcome.ReasonHostFull, 1, "SIGKILL"},
-		"full wins over memory":          {Ending{Exit: with(killedFromOutside, large, nil), Evidence: oom}, outcome.Failed, outcome.ReasonWorkFull, 1, "SIGKILL"},
-		"a timeout wins over full":       {Ending{Exit: with(timedOut, large, short)}, outcome.Failed, outcome.ReasonTimeout, 124, "SIGKILL"},
-		"a stop wins over full":          {Ending{Exit: with(killedFromOutside, large, short), Stopped: stop}, outcome.Canceled, outcome.ReasonStopped, 143, "SIGKILL"},
-		"a full tmpfs":                   {Ending{Exit: noSpace(exited(3))}, outcome.Failed, outcome.ReasonWorkFull, 3, ""},
-		"a full tmpfs, by a mapping":     {Ending{Exit: noSpace(signaled(unix.SIGBUS))}, outcome.Failed, outcome.ReasonWorkFull, 135, "SIGBUS"},
-		"a full tmpfs, exit 0":           {Ending{Exit: noSpace(exited(0))}, outcome.Complete, outcome.ReasonExit, 0, ""},
-		"not found":                      {Ending{Exit: protocol.Exit{Errno: unix.ENOENT}}, outcome.Failed, outcome.ReasonNotFound, 127, ""},
-		"not executable":                 {Ending{Exit: protocol.Exit{Errno: unix.EACCES}}, outcome.Failed, outcome.ReasonNotInvocable, 126, ""},
-		"unknown format":                 {Ending{Exit: protocol.Exit{Errno: unix.ENOEXEC}}, outcome.Failed, outcome.ReasonNotInvocable, 126, ""},
-		"never started":                  {Ending{}, outcome.Error, outcome.ReasonSandbox, 125, ""},
-		"declared output missing":        {Ending{Exit: exited(0), Missing: []string{"*.csv"}}, outcome.Failed, outcome.ReasonOutputMissing, 1, ""},
-		"a bad exit wins over missing":   {Ending{Exit: exited(2), Missing: []string{"*.csv"}}, outcome.Failed, outcome.ReasonExit, 2, ""},
+		"success":                        {ending{Exit: exited(0)}, outcome.Complete, outcome.ReasonExit, 0, ""},
+		"own code":                       {ending{Exit: exited(3)}, outcome.Failed, outcome.ReasonExit, 3, ""},
+		"exit 137 is no out of memory":   {ending{Exit: exited(137)}, outcome.Failed, outcome.ReasonExit, 137, ""},
+		"abort":                          {ending{Exit: signaled(unix.SIGABRT)}, outcome.Failed, outcome.ReasonSignal, 134, "SIGABRT"},
+		"segmentation fault, dumped":     {ending{Exit: protocol.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(0x80 | int(unix.SIGSEGV))}}, outcome.Failed, outcome.ReasonSignal, 139, "SIGSEGV"},
+		"SIGKILL to itself":              {ending{Exit: signaled(unix.SIGKILL)}, outcome.Failed, outcome.ReasonSignal, 137, "SIGKILL"},
+		"killed from outside":            {ending{Exit: killedFromOutside}, outcome.Failed, outcome.ReasonSignal, 137, "SIGKILL"},
+		"out of memory, ahead":           {ending{Exit: protocol.Exit{Ahead: true}, Evidence: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, ""},
+		"work full, ahead":               {ending{Exit: protocol.Exit{Ahead: true, WorkFull: &outputs.Extent{Bytes: 2}}, Bound: outputs.Extent{Bytes: 1}}, outcome.Failed, outcome.ReasonWorkFull, 1, ""},
+		"no start, out of memory":        {ending{Exit: protocol.Exit{}, Evidence: oom}, outcome.Error, outcome.ReasonSandbox, 125, ""},
+		"no start, ahead":                {ending{Exit: protocol.Exit{Ahead: true}}, outcome.Error, outcome.ReasonSandbox, 125, ""},
+		"out of memory":                  {ending{Exit: killedFromOutside, Evidence: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, "SIGKILL"},
+		"a child out of memory, exit 1":  {ending{Exit: exited(1), Evidence: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, ""},
+		"a child out of memory, exit 0":  {ending{Exit: exited(0), Evidence: oom}, outcome.Complete, outcome.ReasonExit, 0, ""},
+		"timeout":                        {ending{Exit: timedOut}, outcome.Failed, outcome.ReasonTimeout, 124, "SIGKILL"},
+		"timeout wins over memory":       {ending{Exit: timedOut, Evidence: oom}, outcome.Failed, outcome.ReasonTimeout, 124, "SIGKILL"},
+		"stopped":                        {ending{Exit: killedFromOutside, Stopped: stop}, outcome.Canceled, outcome.ReasonStopped, 143, "SIGKILL"},
+		"stopped wins over timeout":      {ending{Exit: timedOut, Stopped: stop}, outcome.Canceled, outcome.ReasonStopped, 143, "SIGKILL"},
+		"stopped wins over a clean exit": {ending{Exit: exited(0), Stopped: stop}, outcome.Canceled, outcome.ReasonStopped, 143, ""},
+		"pids limit":                     {ending{Exit: exited(1), Evidence: result.Evidence{PidsDenied: 7}}, outcome.Failed, outcome.ReasonPidsLimit, 1, ""},
+		"pids denied, exit 0":            {ending{Exit: exited(0), Evidence: result.Evidence{PidsDenied: 7}}, outcome.Complete, outcome.ReasonExit, 0, ""},
+		"too many bytes":                 {ending{Exit: with(killedFromOutside, large, nil)}, outcome.Failed, outcome.ReasonWorkFull, 1, "SIGKILL"},
+		"too many names":                 {ending{Exit: with(killedFromOutside, many, nil)}, outcome.Failed, outcome.ReasonWorkFull, 1, "SIGKILL"},
+		"full with a code of its own":    {ending{Exit: with(exited(7), large, nil)}, outcome.Failed, outcome.ReasonWorkFull, 7, ""},
+		"full and pleased with it":       {ending{Exit: with(exited(0), large, nil)}, outcome.Failed, outcome.ReasonWorkFull, 1, ""},
+		"SIGXFSZ at the bound":           {ending{Exit: with(signaled(unix.SIGXFSZ), large, nil)}, outcome.Failed, outcome.ReasonWorkFull, 153, "SIGXFSZ"},
+		"SIGXFSZ below the bound":        {ending{Exit: signaled(unix.SIGXFSZ)}, outcome.Failed, outcome.ReasonSignal, 153, "SIGXFSZ"},
+		"the host is full":               {ending{Exit: with(killedFromOutside, nil, short)}, outcome.Failed, outcome.ReasonHostFull, 1, "SIGKILL"},
+		"the host first":                 {ending{Exit: with(killedFromOutside, large, short), Evidence: oom}, outcome.Failed, outcome.ReasonHostFull, 1, "SIGKILL"},
+		"full wins over memory":          {ending{Exit: with(killedFromOutside, large, nil), Evidence: oom}, outcome.Failed, outcome.ReasonWorkFull, 1, "SIGKILL"},
+		"a timeout wins over full":       {ending{Exit: with(timedOut, large, short)}, outcome.Failed, outcome.ReasonTimeout, 124, "SIGKILL"},
+		"a stop wins over full":          {ending{Exit: with(killedFromOutside, large, short), Stopped: stop}, outcome.Canceled, outcome.ReasonStopped, 143, "SIGKILL"},
+		"a full tmpfs":                   {ending{Exit: noSpace(exited(3))}, outcome.Failed, outcome.ReasonWorkFull, 3, ""},
+		"a full tmpfs, by a mapping":     {ending{Exit: noSpace(signaled(unix.SIGBUS))}, outcome.Failed, outcome.ReasonWorkFull, 135, "SIGBUS"},
+		"a full tmpfs, exit 0":           {ending{Exit: noSpace(exited(0))}, outcome.Complete, outcome.ReasonExit, 0, ""},
+		"not found":                      {ending{Exit: protocol.Exit{Errno: unix.ENOENT}}, outcome.Failed, outcome.ReasonNotFound, 127, ""},
+		"not executable":                 {ending{Exit: protocol.Exit{Errno: unix.EACCES}}, outcome.Failed, outcome.ReasonNotInvocable, 126, ""},
+		"unknown format":                 {ending{Exit: protocol.Exit{Errno: unix.ENOEXEC}}, outcome.Failed, outcome.ReasonNotInvocable, 126, ""},
+		"never started":                  {ending{}, outcome.Error, outcome.ReasonSandbox, 125, ""},
+		"declared output missing":        {ending{Exit: exited(0), Missing: []string{"*.csv"}}, outcome.Failed, outcome.ReasonOutputMissing, 1, ""},
+		"a bad exit wins over missing":   {ending{Exit: exited(2), Missing: []string{"*.csv"}}, outcome.Failed, outcome.ReasonExit, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.ending.Timeout, c.ending.Memory, c.ending.Pids, c.ending.Command = time.Minute, 1<<20, 10, "x"
 			c.ending.Bound = outputs.Extent{Files: 10, Bytes: 10}
-			v := Decide(c.ending)
+			v := decide(c.ending)
 			if v.State != c.state || v.Reason != c.reason || v.ExitCode != c.code || v.Signal != c.signal {
 				t.Errorf("got %+v", v)
 			}
@@ -120,7 +120,7 @@ func TestOutOfMemorySays(t *testing.T) {
 		"not told":         {nil, true, 10, []string{"no known limit"}, []string{"5000"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := Decide(Ending{
+			v := decide(ending{
 				Exit: signaled(unix.SIGKILL), Evidence: result.Evidence{OOMKills: 3, OOMLimit: c.limit},
 				Memory: 5000, Outer: c.outer, Usage: result.Usage{MemoryPeakBytes: c.peak},
 			})
@@ -152,8 +152,8 @@ func TestOutOfPidsSays(t *testing.T) {
 		"outer":         {3, true, "the limit of 10 processes was reached"},
 		"one around it": {3, false, "a control group around the run was reached (2 forks denied; its own limit of 10 was not, peak 3)"},
 	} {
-		e := Ending{Exit: exited(1), Evidence: result.Evidence{PidsDenied: 2}, Pids: 10, Outer: c.outer, Usage: result.Usage{PidsPeak: c.peak}}
-		if v := Decide(e); v.Reason != outcome.ReasonPidsLimit || !strings.Contains(v.Message, c.want) {
+		e := ending{Exit: exited(1), Evidence: result.Evidence{PidsDenied: 2}, Pids: 10, Outer: c.outer, Usage: result.Usage{PidsPeak: c.peak}}
+		if v := decide(e); v.Reason != outcome.ReasonPidsLimit || !strings.Contains(v.Message, c.want) {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
@@ -161,7 +161,7 @@ func TestOutOfPidsSays(t *testing.T) {
 
 // TestMissingIsQuoted: a pattern is anybody's text.
 func TestMissingIsQuoted(t *testing.T) {
-	v := Decide(Ending{Exit: exited(0), Missing: []string{"a, b", "\x1b[2J*"}})
+	v := decide(ending{Exit: exited(0), Missing: []string{"a, b", "\x1b[2J*"}})
 	if want := `nothing in /work matches the declared output "a, b", "\x1b[2J*"`; v.Message != want {
 		t.Errorf("%s, want %s", v.Message, want)
 	}

@@ -10,7 +10,7 @@ import (
 // endedByStop reports whether a stop request ended the run: not where the kernel's out-of-memory killer did, with a SIGKILL
 // before we sent any. When it kills in a unit of systemd, systemd at once terminates the rest of the unit (OOMPolicy=,
 // systemd.service(5); before version 253 of scopes, too).
-func (e Ending) endedByStop() bool {
+func (e ending) endedByStop() bool {
 	if e.Stopped == nil || e.Evidence.OOMKills == 0 || e.Forced {
 		return e.Stopped != nil
 	}
@@ -19,7 +19,7 @@ func (e Ending) endedByStop() bool {
 }
 
 // memoryWarnings are about kills that are not the reason, and stops that are not.
-func (e Ending) memoryWarnings(o outcome.Outcome) []string {
+func (e ending) memoryWarnings(o outcome.Outcome) []string {
 	kills := e.Evidence.OOMKills
 	switch {
 	case kills == 0:

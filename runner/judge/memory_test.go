@@ -33,7 +33,7 @@ func TestWhatEndedAStoppedRun(t *testing.T) {
 		"our kill":                    {1, signaled(unix.SIGKILL), 5 * time.Second, false, true},
 		"the user's kill":             {1, signaled(syscall.SIGKILL), time.Second, true, true},
 	} {
-		e := Ending{
+		e := ending{
 			Exit: c.exit, Evidence: result.Evidence{OOMKills: c.kills}, Grace: 5 * time.Second,
 			Stopped: &request.StopSignal{Name: "SIGTERM"}, StoppedAt: at, Forced: c.insisted,
 		}
@@ -42,7 +42,7 @@ func TestWhatEndedAStoppedRun(t *testing.T) {
 			t.Errorf("%s: ended by a stop: %v", name, got)
 		}
 	}
-	if (Ending{Evidence: result.Evidence{OOMKills: 1}}).endedByStop() {
+	if (ending{Evidence: result.Evidence{OOMKills: 1}}).endedByStop() {
 		t.Error("nothing stopped it, and it ended by a stop")
 	}
 }
@@ -61,7 +61,7 @@ func TestMemoryWarnings(t *testing.T) {
 		"and a stop":     {1, outcome.Outcome{State: outcome.Failed, Reason: outcome.ReasonOutOfMemory}, true, "SIGTERM came as well"},
 		"stopped before": {1, outcome.Outcome{State: outcome.Canceled, Reason: outcome.ReasonStopped}, true, "killed 1 process"},
 	} {
-		e := Ending{Evidence: result.Evidence{OOMKills: c.kills}}
+		e := ending{Evidence: result.Evidence{OOMKills: c.kills}}
 		if c.stopped {
 			e.Stopped = &request.StopSignal{Name: "SIGTERM"}
 		}

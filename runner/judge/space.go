@@ -8,7 +8,7 @@ import (
 )
 
 // outOfSpace is the outcome of a run that exceeded a bound of /work, or was ended to protect the host.
-func (e Ending) outOfSpace() (outcome.Outcome, bool) {
+func (e ending) outOfSpace() (outcome.Outcome, bool) {
 	v := failed(outcome.ReasonWorkFull, max(1, e.ownCode()), e.signal(), "")
 	switch full := e.Exit.WorkFull; {
 	case e.Exit.HostFull != nil:
@@ -27,7 +27,7 @@ func (e Ending) outOfSpace() (outcome.Outcome, bool) {
 }
 
 // ownCode is the exit code that the analysis ended with, as a shell has it; 0 where it was killed.
-func (e Ending) ownCode() int {
+func (e ending) ownCode() int {
 	switch {
 	case !e.Exit.Ended:
 		return 0
