@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/report"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
@@ -38,7 +37,7 @@ func (s *Server) run(ctx context.Context, r *http.Request) (m made, err error) {
 	if err != nil {
 		return m, err
 	}
-	if !outcome.State(result.State).Final() {
+	if !result.State.Final() {
 		return s.unended(ctx, run, result)
 	}
 	attempts, err := s.attempts(ctx, run.Key)
@@ -97,7 +96,7 @@ func (s *Server) ended(ctx context.Context, name string) (result.Result, error) 
 		return result.Result{}, fmt.Errorf("run %q: %w", name, err)
 	}
 	result, err := s.stores.Runs.Result(ctx, run)
-	if err == nil && !outcome.State(result.State).Final() {
+	if err == nil && !result.State.Final() {
 		err = refuse(http.StatusConflict, fmt.Sprintf("Run %q is %s; runs are compared when both have ended.", run.Key, result.State))
 	}
 	return result, err

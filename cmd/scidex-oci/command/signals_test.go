@@ -49,7 +49,9 @@ func TestOnStopSignals(t *testing.T) {
 		}
 		OnStopSignals(forOne, func(s request.StopSignal) { heard <- "drain " + s.Name }, func(s request.StopSignal) { heard <- "hurry " + s.Name })
 		for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGINT} {
-			_ = syscall.Kill(os.Getpid(), s)
+			if err := syscall.Kill(os.Getpid(), s); err != nil {
+				t.Fatal(err)
+			}
 			fmt.Println(<-heard) // nothing after the last
 		}
 	}

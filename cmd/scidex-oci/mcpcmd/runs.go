@@ -80,7 +80,7 @@ func (t *tools) listRuns(ctx context.Context, _ *mcp.CallToolRequest, in listInp
 
 func newListed(r results.Listed) listed {
 	l := listed{
-		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: r.Reason, Message: said(outcome.Reason(r.Reason), r.Message), ExitCode: r.ExitCode,
+		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: string(r.Reason), Message: said(r.Reason, r.Message), ExitCode: r.ExitCode,
 		OutputsTotal: r.OutputsTotal, Labels: r.Labels,
 	}
 	if r.CreatedAt != nil {

@@ -14,7 +14,7 @@ type Listed struct {
 	ID            string            `json:"id"`
 	Attempt       int               `json:"attempt"`
 	State         outcome.State     `json:"state"`
-	Reason        string            `json:"reason"`
+	Reason        outcome.Reason    `json:"reason"`
 	Message       string            `json:"message"`
 	ExitCode      int               `json:"exit_code"`
 	CreatedAt     *time.Time        `json:"created_at"`
@@ -33,7 +33,7 @@ type Listed struct {
 // NewListed makes the line of a run.
 func NewListed(r catalog.Run) Listed {
 	l := Listed{
-		ID: r.ID, Attempt: r.Attempt, State: r.State, Reason: string(r.Reason), Message: r.Message, ExitCode: r.ExitCode,
+		ID: r.ID, Attempt: r.Attempt, State: r.State, Reason: r.Reason, Message: r.Message, ExitCode: r.ExitCode,
 		CreatedAt: Moment(r.CreatedAt), StartedAt: Moment(r.StartedAt), FinishedAt: Moment(r.FinishedAt),
 		Ran: result.Ran(r.Request), Usage: stores.UsageOf(r), OutputsTotal: r.OutputsTotal, RejectedTotal: r.RejectedTotal, Labels: r.Labels,
 		Pinned: r.Pinned, OutputsRemovedAt: Moment(r.OutputsRemovedAt),

@@ -53,7 +53,7 @@ func runStatus(ctx context.Context, p *command.Program, s slurm.Spool, o statusO
 	for _, line := range status.Lines {
 		text := string(line.State)
 		if line.Reason != "" {
-			text += " (" + line.Reason + ")"
+			text += " (" + string(line.Reason) + ")"
 		}
 		if line.Late != "" {
 			text += "; a second result came late: " + line.Late

@@ -22,7 +22,7 @@ type Resources struct {
 	CPUs   float64 // cores
 }
 
-// LimitsOf are the limits of an analysis, by default where it names none.
+// LimitsOf are the limits of an analysis: what it requests, otherwise the defaults.
 func LimitsOf(a spec.Analysis) Resources {
 	a = a.WithDefaults()
 	return Resources{Memory: int64(a.Memory), CPUs: a.CPUs}

@@ -88,7 +88,7 @@ func (r *Runs) hook(line Line) (hook *request.Hook, done func()) {
 	return r.Hook(line)
 }
 
-// admit waits for the turn of a line's analysis.
+// admit waits for the slot of a line.
 func (r *Runs) admit(line Line) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if line.Admit != nil {

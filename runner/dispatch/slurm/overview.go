@@ -50,9 +50,9 @@ type LineOverview struct {
 	Slurm string `json:"slurm,omitempty"`
 	Node  string `json:"node,omitempty"`
 	// State, Reason and Message are those of the result, if any.
-	State   outcome.State `json:"state,omitempty"`
-	Reason  string        `json:"reason,omitempty"`
-	Message string        `json:"message,omitempty"`
+	State   outcome.State  `json:"state,omitempty"`
+	Reason  outcome.Reason `json:"reason,omitempty"`
+	Message string         `json:"message,omitempty"`
 	// Late is the path of a second result, which came after the first.
 	Late string `json:"late,omitempty"`
 }
@@ -123,7 +123,7 @@ func lineOverview(s Spool, n int, task Status) (LineOverview, error) {
 		shown.Message = fmt.Sprintf("its result cannot be read: %v", err)
 		return shown, nil
 	}
-	shown.State, shown.Reason, shown.Message = run.State, string(run.Reason), run.Message
+	shown.State, shown.Reason, shown.Message = run.State, run.Reason, run.Message
 	return shown, nil
 }
 
