@@ -3,6 +3,7 @@ package spec
 import (
 	"encoding/hex"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -38,27 +39,17 @@ const (
 // WithDefaults returns the analysis with all unset limits and choices filled in. The id and IDs stay: the runner makes
 // the id, and chooses IDs by what the host offers.
 func (a Analysis) WithDefaults() Analysis {
-	or(&a.Memory, 2*GiB)
-	or(&a.CPUs, 1)
-	or(&a.Pids, 100)
-	or(&a.Timeout, Duration(30*time.Minute))
-	or(&a.Grace, Duration(5*time.Second))
-	or(&a.LogSize, 16*MiB)
-	or(&a.WorkSize, GiB)
-	or(&a.WorkFiles, 100_000)
-	or(&a.WorkStorage, WorkDisk)
-	or(&a.Limits, LimitsEnforce)
-	or(&a.DigestInputs, DigestListing)
-	or(&a.Keep, KeepNever)
-	or(&a.Rootfs, RootfsHost)
-	if a.Requests() {
-		or(&a.Upload, MiB)
+	for _, f := range fields {
+		if to := f.in(&a); f.unset != nil && to.IsZero() {
+			to.Set(reflect.ValueOf(f.unset))
+		}
+	}
+	a.Exclude = slices.Clone(a.Exclude)
+	if a.Requests() && a.Upload == 0 {
+		a.Upload = MiB
 	}
 	if a.Workdir == workDir {
 		a.Workdir = ""
-	}
-	if a.Exclude == nil {
-		a.Exclude = []string{"__pycache__", "*.pyc"}
 	}
 	return a
 }
@@ -69,33 +60,32 @@ func (a Analysis) BindsSomething() bool {
 		a.Runtime != None && a.Runtime != ""
 }
 
-func or[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}
-
 // ResolvePaths returns the analysis with absolute host paths; relative ones are relative to dir, which must be absolute.
 // Inputs get explicit destinations, so that they do not depend on dir.
 func (a Analysis) ResolvePaths(dir string) Analysis {
-	for _, path := range []*string{&a.Script, &a.Project, &a.Stage, &a.Export} {
-		*path = resolve(dir, *path)
-	}
-	for _, path := range []*string{&a.Data, &a.Docs} {
-		if *path != None {
-			*path = resolve(dir, *path)
+	for _, f := range fields {
+		if f.resolve == nil {
+			continue
+		}
+		switch at := f.At(&a).(type) {
+		case *string:
+			*at = f.resolve(dir, *at)
+		case *[]string:
+			*at = slices.Clone(*at)
+			for i, value := range *at {
+				(*at)[i] = f.resolve(dir, value)
+			}
 		}
 	}
-	if a.RootfsDirectory() {
-		a.Rootfs = resolve(dir, a.Rootfs)
-	}
-	a.Runtime = runtimePath(dir, a.Runtime)
-	a.Inputs = slices.Clone(a.Inputs)
-	for i, input := range a.Inputs {
-		a.Inputs[i] = resolveInput(dir, input)
-	}
 	return a
+}
+
+// resolveGiven leaves none.
+func resolveGiven(dir, path string) string {
+	if path == None {
+		return path
+	}
+	return resolve(dir, path)
 }
 
 // resolveInput leaves invalid inputs unchanged for Validate.

@@ -5,37 +5,7 @@ import (
 	"time"
 )
 
-// checkLimits bounds the set limits; zero is unset. Below the lower bounds nothing could start; above the upper ones it
-// is a mistake.
-func checkLimits(a Analysis) error {
-	for _, err := range []error{
-		checkSize("memory", a.Memory, 4*MiB, PiB),
-		checkSize("log_size", a.LogSize, KiB, TiB),
-		checkSize("work_size", a.WorkSize, MiB, PiB),
-		checkTime("timeout", a.Timeout, 100*time.Millisecond, 30*24*time.Hour),
-		checkTime("grace", a.Grace, time.Millisecond, time.Hour),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	if a.CPUs != 0 {
-		if err := checkCPUs(a.CPUs); err != nil {
-			return badField("cpus", "%v", err)
-		}
-	}
-	if a.Pids != 0 {
-		if err := checkPids(a.Pids); err != nil {
-			return badField("pids", "%v", err)
-		}
-	}
-	if a.WorkFiles != 0 {
-		if err := checkWorkFiles(a.WorkFiles); err != nil {
-			return badField("work_files", "%v", err)
-		}
-	}
-	return nil
-}
+// The bounds of limits: below the lower ones nothing could start; above the upper ones it is a mistake. Zero is unset.
 
 func checkSize(field string, size, least, most Size) error {
 	if size == 0 || size >= least && size <= most {
@@ -61,6 +31,16 @@ func checkTime(field string, d Duration, least, most time.Duration) error {
 		return nil
 	}
 	return badField(field, "%s is out of bounds: it must be at least %s and at most %s", d, Duration(least), Duration(most))
+}
+
+func checkNumber[T int64 | float64](field string, number T, check func(T) error) error {
+	if number == 0 {
+		return nil
+	}
+	if err := check(number); err != nil {
+		return badField(field, "%v", err)
+	}
+	return nil
 }
 
 func checkCPUs(cpus float64) error {

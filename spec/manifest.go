@@ -85,7 +85,6 @@ func parseManifest(data []byte) (a Analysis, err error) {
 	if err != nil {
 		return a, err
 	}
-	fields := manifestFields(&a)
 	seen := map[string]int{}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
@@ -95,15 +94,11 @@ func parseManifest(data []byte) (a Analysis, err error) {
 		if err := checkTags(key); err != nil {
 			return a, err
 		}
-		set, err := findField(fields, key)
-		if err != nil {
-			return a, err
-		}
 		if first, ok := seen[key.Value]; ok {
 			return a, wrong(key, "field %q is given twice, first in line %d", key.Value, first)
 		}
 		seen[key.Value] = key.Line
-		if err := set(value); err != nil {
+		if err := setField(&a, key, value); err != nil {
 			return a, err
 		}
 	}

@@ -40,12 +40,13 @@ func digestOf(ociSpec *specs.Spec) (string, error) {
 
 // confined is the part of a request that affects confinement.
 func confined(a Analysis) Analysis {
-	return Analysis{
-		ID: "policy", Command: []string{"policy"},
-		Workdir: a.Workdir, Rootfs: a.Rootfs, IDs: a.IDs, Limits: a.Limits,
-		WorkSize: a.WorkSize, WorkFiles: a.WorkFiles, WorkStorage: a.WorkStorage,
-		Memory: a.Memory, CPUs: a.CPUs, Pids: a.Pids, Timeout: a.Timeout, Grace: a.Grace, LogSize: a.LogSize,
+	part := Analysis{ID: "policy", Command: []string{"policy"}}
+	for _, f := range fields {
+		if f.confines {
+			f.in(&part).Set(f.in(&a))
+		}
 	}
+	return part
 }
 
 // policyPlacement is a placement without a host: one bind for each destination of an input, and ids as for a user with a

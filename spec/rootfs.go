@@ -9,8 +9,18 @@ var imageForm = word(255, `^[A-Za-z0-9][A-Za-z0-9._:@/+-]*$`)
 
 // RootfsDirectory reports whether the root filesystem is a host directory: it starts with "/" or ".", as no image name
 // does.
-func (a Analysis) RootfsDirectory() bool {
-	return strings.HasPrefix(a.Rootfs, "/") || strings.HasPrefix(a.Rootfs, ".")
+func (a Analysis) RootfsDirectory() bool { return isDirectory(a.Rootfs) }
+
+func isDirectory(rootfs string) bool {
+	return strings.HasPrefix(rootfs, "/") || strings.HasPrefix(rootfs, ".")
+}
+
+// resolveRootfs leaves host and the names of images.
+func resolveRootfs(dir, rootfs string) string {
+	if !isDirectory(rootfs) {
+		return rootfs
+	}
+	return resolve(dir, rootfs)
 }
 
 // RootfsImage reports whether the root filesystem is an image.

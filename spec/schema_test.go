@@ -3,6 +3,7 @@ package spec
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -50,35 +51,51 @@ func byParser(manifest []byte) error {
 	return a.Validate()
 }
 
-// TestOneSetOfFields holds the struct, the parser and the schema together.
+// TestOneSetOfFields holds the struct, the table and the schema together: each field of the struct has a row that points to it and
+// says what takes part in it, and the schema has its type, its choices and its default.
 func TestOneSetOfFields(t *testing.T) {
-	var inStruct, inParser []string
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[Analysis]()) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		inStruct = append(inStruct, name)
-	}
-	for _, f := range manifestFields(&Analysis{}) {
-		inParser = append(inParser, f.name)
-	}
 	data, err := os.ReadFile(schemaFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var schema struct {
-		Properties map[string]json.RawMessage
+	type property struct {
+		Type    string
+		Enum    []string
+		Default any
 	}
+	var schema struct{ Properties map[string]property }
 	if err := json.Unmarshal(data, &schema); err != nil {
 		t.Fatal(err)
 	}
-	var inSchema []string
-	for name := range schema.Properties {
-		inSchema = append(inSchema, name)
+	var a Analysis
+	rows := map[any]Field{}
+	for _, f := range Fields() {
+		rows[f.At(&a)] = f
 	}
-	for _, names := range [][]string{inStruct, inParser, inSchema} {
-		slices.Sort(names)
+	value := reflect.ValueOf(&a).Elem()
+	for i := range value.NumField() {
+		name, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("json"), ",")
+		f, ok := rows[value.Field(i).Addr().Interface()]
+		switch {
+		case !ok:
+			t.Errorf("%s has no row in spec/fields.go", name)
+			continue
+		case f.Name != name || f.Group == "" || f.About == "" || (f.Help == "") != (f.Flag == ""):
+			t.Errorf("%s: its row is not complete: %+v", name, f)
+		}
+		p, ok := schema.Properties[name]
+		if wanted := map[reflect.Kind]string{reflect.Slice: "array", reflect.Map: "object", reflect.Pointer: "boolean"}[value.Field(i).Kind()]; !ok || wanted != "" && p.Type != wanted {
+			t.Errorf("%s: the schema has %+v of type %q", name, p, wanted)
+		}
+		if !slices.Equal(p.Enum, f.Choices) {
+			t.Errorf("%s: the schema has the choices %q, the row %q", name, p.Enum, f.Choices)
+		}
+		if _, list := f.unset.([]string); f.unset != nil && !list && fmt.Sprint(p.Default) != fmt.Sprint(f.unset) {
+			t.Errorf("%s: the schema has the default %v, the row %v", name, p.Default, f.unset)
+		}
 	}
-	if !slices.Equal(inStruct, inParser) || !slices.Equal(inStruct, inSchema) {
-		t.Errorf("struct %v\nparser %v\nschema %v", inStruct, inParser, inSchema)
+	if len(rows) != value.NumField() || len(schema.Properties) != value.NumField() {
+		t.Errorf("%d fields have %d rows and %d properties in the schema", value.NumField(), len(rows), len(schema.Properties))
 	}
 }
 

@@ -47,16 +47,31 @@ func badField(field, problem string, args ...any) error {
 // one. The error is one sentence for the user. Validate checks only the request; the runner checks whether its paths
 // exist.
 func (a Analysis) Validate() error {
-	checks := []func(Analysis) error{
-		checkID, checkProgram, checkPaths, checkEnv, checkSecrets, checkLabels, checkGlobs,
-		checkInputs, checkWorkdir, checkRootfs, checkLimits, checkHosts, checkChoices,
-	}
-	for _, check := range checks {
-		if err := check(a); err != nil {
+	for _, f := range fields {
+		if err := f.validate(a); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (f Field) validate(a Analysis) error {
+	if value, ok := f.At(&a).(*string); ok {
+		if f.path != "" {
+			if err := cmp.Or(checkText(f.Name, *value), checkURL(f.Name, f.path, *value)); err != nil {
+				return err
+			}
+		}
+		if len(f.Choices) > 0 {
+			if err := oneOf(f.Name, *value, f.Choices...); err != nil {
+				return err
+			}
+		}
+	}
+	if f.check == nil {
+		return nil
+	}
+	return f.check(a)
 }
 
 func checkID(a Analysis) error {
@@ -89,24 +104,6 @@ func checkWords(a Analysis) error {
 		}
 		if len(word) > maxWord {
 			return fmt.Errorf("argument %s is longer than the %d bytes the kernel takes: put it into a file", quote(word), maxWord)
-		}
-	}
-	return nil
-}
-
-func checkPaths(a Analysis) error {
-	const file, directory = "file", "directory"
-	for _, p := range []struct{ field, what, path string }{
-		{"script", file, a.Script},
-		{"data", directory, a.Data},
-		{"docs", directory, a.Docs},
-		{"project", directory, a.Project},
-		{"stage", directory, a.Stage},
-		{"export", directory, a.Export},
-		{"runtime", directory, a.Runtime},
-	} {
-		if err := cmp.Or(checkText(p.field, p.path), checkURL(p.field, p.what, p.path)); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -189,14 +186,9 @@ func checkLabels(a Analysis) error {
 	return nil
 }
 
-func checkGlobs(a Analysis) error {
-	for _, g := range a.Outputs {
-		if err := checkGlob("output", g); err != nil {
-			return err
-		}
-	}
-	for _, g := range a.Exclude {
-		if err := checkGlob("exclude", g); err != nil {
+func checkGlobs(field string, globs []string) error {
+	for _, g := range globs {
+		if err := checkGlob(field, g); err != nil {
 			return err
 		}
 	}
@@ -227,21 +219,4 @@ func checkGlob(field, glob string) error {
 func checkInputs(a Analysis) error {
 	_, err := parseInputs(a.Inputs)
 	return err
-}
-
-func checkChoices(a Analysis) error {
-	for _, err := range []error{
-		oneOf("ids", a.IDs, IDsRange, IDsSelf),
-		oneOf("work_storage", a.WorkStorage, WorkDisk, WorkTmpfs),
-		oneOf("limits", a.Limits, LimitsEnforce, LimitsOuter, LimitsBestEffort),
-		oneOf("digest_inputs", a.DigestInputs, DigestScript, DigestListing, DigestFull),
-		oneOf("keep", a.Keep, KeepNever, KeepFailed, KeepAlways),
-		checkPreload(a.Preload),
-		checkWarm(a.Warm),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

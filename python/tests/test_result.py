@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Dict
 
 from scidex_oci import (AnalysisCanceled, AnalysisError, AnalysisFailed, Manifest, Output, RequestError, Result, Status)
+from scidex_oci.manifest import LISTS
 from scidex_oci.errors import error_of
 
 SCHEMAS = Path(__file__).parent.parent.parent / "docs/schema"
@@ -142,6 +143,7 @@ class SchemaTest(unittest.TestCase):
     def test_manifest(self) -> None:
         schema = json.loads((SCHEMAS / "manifest.json").read_text())
         self.assertEqual(Manifest.__annotations__.keys(), schema["properties"].keys())
+        self.assertEqual(set(LISTS), {name for name, field in schema["properties"].items() if field.get("type") == "array"})
 
 
 def differences(kind: Any, node: Dict[str, Any], schema: Dict[str, Any], where: str = "") -> "list[str]":

@@ -11,8 +11,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/manual"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // noTerminal is the width of help in columns where standard output is no terminal.
@@ -49,7 +49,7 @@ func commandPage(path []string, c *cli.Command) manual.Page {
 	return manual.Page{
 		Name: "scidex-oci " + strings.Join(path, " "), Usage: c.Usage, Examples: manual.Examples()[strings.Join(path, " ")],
 		Synopsis: lines(c.UsageText), Description: c.Description, Commands: entries(c.Subcommands),
-		Flags: manual.Grouped(c.Flags, options.Groups()), FlagsHeadline: "FLAGS",
+		Flags: manual.Grouped(c.Flags, spec.Groups()), FlagsHeadline: "FLAGS",
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/manual"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // pages are those of the program and of all its commands.
@@ -101,8 +101,8 @@ func TestFlagsOfRunAreGrouped(t *testing.T) {
 		for _, g := range commandPage(l.path, l.command).Flags {
 			names = append(names, g.Name)
 		}
-		if !slices.Equal(names, options.Groups()) {
-			t.Errorf("groups %q, want %q", names, options.Groups())
+		if !slices.Equal(names, spec.Groups()) {
+			t.Errorf("groups %q, want %q", names, spec.Groups())
 		}
 	}
 	_, stdout, _ := runProgram(t, "run", "--help")

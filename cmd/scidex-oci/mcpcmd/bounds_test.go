@@ -24,7 +24,7 @@ func TestLimits(t *testing.T) {
 		{limits{Memory: "2GiB"}, "", "memory 2GiB is above the bound of the operator, 1GiB"},
 		{limits{CPUs: 2.5}, "", "cpus 2.5 is above the bound of the operator, 2"},
 		{limits{Pids: 11}, "", "pids 11 is above the bound of the operator, 10"},
-		{limits{}, "61s", "timeout 1m1s is above the bound of the operator, 1m0s"},
+		{limits{}, "61s", "timeout 1m1s is above the bound of the operator, 1m;"},
 		{limits{LogSize: "2MiB"}, "", "log_size 2MiB is above the bound of the operator, 1MiB"},
 		{limits{WorkSize: "2GiB"}, "", "work_size 2GiB is above the bound of the operator, 1GiB"},
 		{limits{WorkFiles: 101}, "", "work_files 101 is above the bound of the operator, 100"},

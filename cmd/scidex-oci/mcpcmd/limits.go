@@ -2,9 +2,7 @@ package mcpcmd
 
 import (
 	"fmt"
-	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -45,26 +43,10 @@ func (l limits) read(a *spec.Analysis, timeout string) (err error) {
 
 // within refuses what is above the operator's bounds.
 func within(a, most spec.Analysis) error {
-	for _, limit := range []struct {
-		name        string
-		asked, most float64
-		show        func(float64) string
-	}{
-		{"memory", float64(a.Memory), float64(most.Memory), size},
-		{"cpus", a.CPUs, most.CPUs, number},
-		{"pids", float64(a.Pids), float64(most.Pids), number},
-		{"timeout", float64(a.Timeout), float64(most.Timeout), duration},
-		{"log_size", float64(a.LogSize), float64(most.LogSize), size},
-		{"work_size", float64(a.WorkSize), float64(most.WorkSize), size},
-		{"work_files", float64(a.WorkFiles), float64(most.WorkFiles), number},
-	} {
-		if limit.asked > limit.most {
-			return fmt.Errorf("%s %s is above the bound of the operator, %s; ask for at most that", limit.name, limit.show(limit.asked), limit.show(limit.most))
+	for _, f := range spec.Fields() {
+		if f.Bounded && f.Exceeds(a, most) {
+			return fmt.Errorf("%s %s is above the bound of the operator, %s; ask for at most that", f.Name, f.Text(a), f.Text(most))
 		}
 	}
 	return nil
 }
-
-func size(bytes float64) string     { return format.Size(int64(bytes)) }
-func number(n float64) string       { return fmt.Sprintf("%g", n) }
-func duration(nanos float64) string { return time.Duration(nanos).String() }

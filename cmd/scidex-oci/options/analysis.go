@@ -1,12 +1,8 @@
 package options
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -72,99 +68,10 @@ func (o *Analysis) Over(base spec.Analysis) (a spec.Analysis, problem error) {
 		if problem == nil {
 			problem = one.err
 		}
-		a = Merge(a, one.analysis.ResolvePaths(one.dir))
+		a = spec.Merge(a, one.analysis.ResolvePaths(one.dir))
 		if i == configFile {
-			a = Merge(a, base)
+			a = spec.Merge(a, base)
 		}
 	}
 	return a, problem
-}
-
-// field makes the flag of a field of the analysis.
-func field[T any](o *Analysis, name, usage string, at func(*spec.Analysis) *T, parse func(Text) (T, error)) *Flag {
-	f := newFlag(name, usage, nil, func(Text) error { return nil })
-	took := f.take
-	f.take = func(l layers) error {
-		if t := l.text(name); t.Given && t.Layer != configFile {
-			o.labelled(name, t.Label)
-		}
-		for i, from := range l {
-			of := &o.of[i]
-			of.dir, of.file = from.dir, from.file
-			value, err := optional(from.text(name), parse)
-			if *at(&of.analysis) = value; of.err == nil {
-				of.err = err
-			}
-		}
-		return took(l)
-	}
-	return f
-}
-
-func optional[T any](t Text, parse func(Text) (T, error)) (value T, err error) {
-	if t.Given {
-		value, err = parse(t)
-	}
-	return value, err
-}
-
-func (o *Analysis) text(name, usage string, at func(*spec.Analysis) *string) *Flag {
-	return field(o, name, usage, at, func(t Text) (string, error) { return t.Value, t.notEmpty() })
-}
-
-// one is text for a file or directory. A second one would replace the first, where people expect both.
-func (o *Analysis) one(name, usage string, at func(*spec.Analysis) *string, instead string) *Flag {
-	return field(o, name, usage, at, func(t Text) (string, error) {
-		return t.Value, cmp.Or(t.notEmpty(), t.onlyOne(instead))
-	})
-}
-
-func (o *Analysis) list(name, usage string, at func(*spec.Analysis) *[]string) *Flag {
-	return repeat(field(o, name, usage, at, func(t Text) ([]string, error) { return t.Values, t.notEmpty() }))
-}
-
-// notEmpty refuses an empty value, which would read as "not given".
-func (t Text) notEmpty() error {
-	if slices.Contains(t.Values, "") {
-		return Text{Label: t.Label}.Refuse("is empty; give a value or leave it out")
-	}
-	return nil
-}
-
-// onlyOne refuses several values that differ.
-func (t Text) onlyOne(instead string) error {
-	if given := slices.Compact(slices.Clone(t.Values)); len(given) > 1 {
-		return fmt.Errorf("%s is given twice (%s): %s", t.Label, format.Line(strings.Join(given, ", "), 200), instead)
-	}
-	return nil
-}
-
-// limit makes the flag of a limit. The parsers refuse zero, which would read as "not given".
-func limit[T ~int64 | ~float64](o *Analysis, name, usage string, at func(*spec.Analysis) *T, parse func(string) (T, error)) *Flag {
-	return field(o, name, usage, at, func(t Text) (T, error) {
-		if err := t.notEmpty(); err != nil {
-			return 0, err
-		}
-		value, err := parse(t.Value)
-		if err != nil {
-			err = t.Wrap(err)
-		}
-		return value, err
-	})
-}
-
-func (o *Analysis) pairs(name, usage string, env Lookup, at func(*spec.Analysis) *map[string]string) *Flag {
-	return repeat(field(o, name, usage, at, func(t Text) (map[string]string, error) { return pairsOf(t, env) }))
-}
-
-func readID(t Text) (string, error) {
-	if err := spec.ValidateID(t.Value); err != nil {
-		return "", t.Wrap(err)
-	}
-	return t.Value, nil
-}
-
-func readSwitch(t Text) (*bool, error) {
-	on, err := t.Bool()
-	return &on, err
 }

@@ -1,6 +1,10 @@
 package options
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/scidex-ai/scidex-oci/spec"
+)
 
 // Run are the options that make a request. Commands that make one share them.
 type Run struct {
@@ -16,19 +20,26 @@ type Run struct {
 
 // Flags are the flags of a request, including that of --min-free.
 func (o *Run) Flags(g *Global) []*Flag {
-	all := slices.Concat(o.Analysis.Flags(), o.Hook.Flags(), g.SignFlags())
-	return inGroups(append(all,
-		Given(&o.On, "post-process-on", "call the --post-process command after `complete|always`: runs that are complete (default), or all"),
-		Given(&o.File, "file", "read the request from the manifest `FILE` (YAML or JSON, - for standard input); flags override it", "f"),
-		String(&o.Again, "again", "run the recorded request of `ID` (not a prefix of it) once more, as its next attempt, with the script as it is recorded; flags override it, and --script FILE is the file as it is now"),
-		o.AuditFlag(),
-		g.MinFreeFlag(), g.InjectFlag(),
-		Bool(&o.Overwrite, "overwrite", "let --export write into a directory that is not empty"),
-		Bool(&o.JSON, "json", "print the result as one JSON object on standard output; the analysis' own output goes to standard error"),
-		Given(&o.Events, "events", "write what happens as JSON lines to `FILE|fd:N`: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json"),
-		Given(&o.Trace, "trace", "write how long each phase of the run takes to `FILE` as Chrome trace events, for chrome://tracing or Perfetto; see docs/trace.md"),
-		Bool(&o.Quiet, "quiet", "leave the status line and the closing table out; of a run that a limit or a signal has ended, one line says so", "q"),
-	)...)
+	return slices.Concat(
+		o.Analysis.Flags(),
+		inGroup(spec.GroupProgram,
+			Given(&o.File, "file", "read the request from the manifest `FILE` (YAML or JSON, - for standard input); flags override it", "f"),
+			String(&o.Again, "again", "run the recorded request of `ID` (not a prefix of it) once more, as its next attempt, with the script as it is recorded; flags override it, and --script FILE is the file as it is now"),
+		),
+		inGroup(spec.GroupLimits, g.MinFreeFlag(), g.InjectFlag()),
+		inGroup(spec.GroupOutputs, append(o.Hook.Flags(),
+			Given(&o.On, "post-process-on", "call the --post-process command after `complete|always`: runs that are complete (default), or all"),
+			Bool(&o.Overwrite, "overwrite", "let --export write into a directory that is not empty"),
+		)...),
+		g.SignFlags(),
+		inGroup(spec.GroupRunning,
+			o.AuditFlag(),
+			Bool(&o.JSON, "json", "print the result as one JSON object on standard output; the analysis' own output goes to standard error"),
+			Given(&o.Events, "events", "write what happens as JSON lines to `FILE|fd:N`: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json"),
+			Given(&o.Trace, "trace", "write how long each phase of the run takes to `FILE` as Chrome trace events, for chrome://tracing or Perfetto; see docs/trace.md"),
+			Bool(&o.Quiet, "quiet", "leave the status line and the closing table out; of a run that a limit or a signal has ended, one line says so", "q"),
+		),
+	)
 }
 
 // AuditFlag is the flag of NoAudit.
@@ -38,17 +49,17 @@ func (o *Run) AuditFlag() *Flag {
 
 // DetachFlag is the flag of Detach.
 func (o *Run) DetachFlag() *Flag {
-	return inRunning(Bool(&o.Detach, "detach", "print the id as soon as the analysis has started, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop", "d"))
+	return inGroup(spec.GroupRunning, Bool(&o.Detach, "detach", "print the id as soon as the analysis has started, and let the run go on without this command and its terminal; see show --wait, logs --follow and stop", "d"))[0]
 }
 
 // ReuseFlag is the flag of Reuse.
 func (o *Run) ReuseFlag() *Flag {
-	return inRunning(Bool(&o.Reuse, "reuse", "answer with the result of an earlier complete run of the same action, where there is one whose outputs are there, and run nothing; takes --digest-inputs full for granted; see docs/replay.md"))
+	return inGroup(spec.GroupRunning, Bool(&o.Reuse, "reuse", "answer with the result of an earlier complete run of the same action, where there is one whose outputs are there, and run nothing; takes --digest-inputs full for granted; see docs/replay.md"))[0]
 }
 
 // ShellFlag is the flag of Shell.
 func (o *Run) ShellFlag() *Flag {
-	return inRunning(String(&o.Shell, "shell", "open a shell in a sandbox like that of run `ID`, with a copy of the directory that it kept, or of its outputs; nothing of it is kept"))
+	return inGroup(spec.GroupRunning, String(&o.Shell, "shell", "open a shell in a sandbox like that of run `ID`, with a copy of the directory that it kept, or of its outputs; nothing of it is kept"))[0]
 }
 
 func readOff(t Text) (bool, error) {

@@ -117,7 +117,7 @@ func (l *Lines) request(own spec.Analysis) (spec.Analysis, error) {
 	case own.Script != "":
 		under.Args = nil
 	}
-	a := options.Merge(under, own.ResolvePaths(l.dir))
+	a := spec.Merge(under, own.ResolvePaths(l.dir))
 	var err error
 	a.Runtime, err = l.parser.global.Runtime(a.Runtime)
 	return a, cmp.Or(err, l.parser.missingSecret(a))
