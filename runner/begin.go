@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
@@ -100,7 +101,7 @@ func bind(ctx context.Context, host *phase.Host, req request.Request) error {
 
 // firstReport is the report of a run before its execution.
 func firstReport(req request.Request, p *plan.Plan, space *workspace.Workspace) result.Report {
-	warnings := append(plan.InheritedWarnings(), p.Warnings...)
+	warnings := slices.Concat(req.Warnings, plan.InheritedWarnings(), p.Warnings)
 	if req.Detached {
 		warnings = append(warnings, plan.LogoutWarnings(space.Location.Groups)...)
 	}

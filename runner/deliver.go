@@ -30,7 +30,7 @@ func (r *run) callHook(ctx context.Context, end commit.End, final commit.Final) 
 	r.space.Warn(r.space.CloseIngest()) // all of it is committed, and gc waits for its lock
 	req := r.task.Request
 	hook := *req.Hook
-	hook.Environ = req.Spans.Variables(spans.HookPhase)
+	hook.Environ = spans.From(ctx).Variables(spans.HookPhase)
 	done, failed := deliver.CallHook(ctx, r.host, hook, r.result(end, final), req.Stop)
 	after := judge.AfterHook(final.Outcome, final.Row.Key, failed)
 	final.Report.PostProcess = &done

@@ -7,7 +7,28 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
+	"github.com/scidex-ai/scidex-oci/runner/request"
 )
+
+// traced makes a trace of each run, if there is a queue for it.
+type traced struct {
+	Runner
+	queue *spans.Queue
+}
+
+// Run puts the trace into the queue when the run has ended.
+func (t traced) Run(ctx context.Context, req request.Request) (result.Result, error) {
+	if t.queue == nil {
+		return t.Runner.Run(ctx, req)
+	}
+	of := t.queue.Begin(req.Parent)
+	ctx, tracer := recorded(spans.With(ctx, of), of)
+	res, err := t.Runner.Run(ctx, req)
+	if of.Recorded() && res.Attempt > 0 {
+		t.queue.Put(of.Finish(tracer.Spans(), aboutRun(res)))
+	}
+	return res, err
+}
 
 // recorded returns a context that traces, where spans are recorded, and its tracer.
 func recorded(ctx context.Context, of *spans.Run) (context.Context, *trace.Tracer) {

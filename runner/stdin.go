@@ -14,28 +14,27 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// knowStdin adds the standard input that is known before the start: of a request that may be answered by an earlier run,
-// which must be compared, and of one that repeats a run and has none of its own.
-func knowStdin(ctx context.Context, host *phase.Host, req request.Request) (request.Request, error) {
-	var err error
-	switch {
-	case req.Stdin != nil && req.Reuse:
-		req, err = readStdin(ctx, host, req)
-	case req.Stdin == nil && (req.Again || req.Replay.ID != ""):
-		req.KnownStdin, err = recordedStdin(ctx, host, req)
-	}
-	if err != nil {
-		return req, request.Refusal(err)
-	}
-	return req, nil
+// repeating gives a request that repeats a run, and has no standard input of its own, that of the run.
+type repeating struct {
+	Runner
+	host *phase.Host
 }
 
-func readStdin(ctx context.Context, host *phase.Host, req request.Request) (request.Request, error) {
-	waiting, release := request.UntilStop(ctx, req.Stop, 0)
-	known, err := stdin.Read(waiting, req.Stdin, host.Root)
-	release() //nolint:errcheck // Read returns it
-	req.Stdin, req.KnownStdin = nil, known
-	return req, err
+// Run looks the run up.
+func (r repeating) Run(ctx context.Context, req request.Request) (result.Result, error) {
+	if req.Stdin != nil || !req.Again && req.Replay.ID == "" {
+		return r.Runner.Run(ctx, req)
+	}
+	known, err := recordedStdin(ctx, r.host, req)
+	if err != nil {
+		err = request.Refusal(err)
+		return Refused(req.Analysis, err, r.host.Version), err
+	}
+	if known != nil {
+		defer known.Close() //nolint:errcheck // it was only read
+		req.Stdin = known
+	}
+	return r.Runner.Run(ctx, req)
 }
 
 // recordedStdin is what the last run of the id, or the one that is replayed, has kept; nil where that is nothing.

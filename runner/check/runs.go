@@ -10,7 +10,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
@@ -82,7 +81,7 @@ type Run struct {
 }
 
 // Start starts a run. Only signals end it: the context of the check may be cancelled before.
-func (r *Runs) Start(ctx context.Context, by *phase.Host, wanted request.Request) *Run {
+func (r *Runs) Start(ctx context.Context, by runner.Runner, wanted request.Request) *Run {
 	run := &Run{Ended: make(chan struct{}), stop: make(chan request.StopSignal, 2)}
 	wanted.Stop = run.stop
 	r.mu.Lock()
@@ -92,7 +91,7 @@ func (r *Runs) Start(ctx context.Context, by *phase.Host, wanted request.Request
 	}
 	r.mu.Unlock()
 	go func() {
-		run.Result, run.Err = runner.Run(context.WithoutCancel(ctx), by, wanted)
+		run.Result, run.Err = by.Run(context.WithoutCancel(ctx), wanted)
 		close(run.Ended)
 		r.mu.Lock()
 		delete(r.alive, run)

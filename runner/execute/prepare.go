@@ -90,7 +90,7 @@ func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
 		return nil, err
 	}
 	made := e.span("make the job")
-	job, files, err := e.Plan.Job(e.Space.Dir, e.Space.Ingest.Dir(), plan.Own{Script: keptScript(e.script, e.Plan.Inputs.Script), Stdin: e.stdin.Analysis(), Terminal: e.Request.Terminal, Trace: e.Request.Spans.Variables(spans.AnalysisPhase)})
+	job, files, err := e.Plan.Job(e.Space.Dir, e.Space.Ingest.Dir(), plan.Own{Script: keptScript(e.script, e.Plan.Inputs.Script), Stdin: e.stdin.Analysis(), Terminal: e.Request.Terminal, Trace: spans.From(ctx).Variables(spans.AnalysisPhase)})
 	made()
 	if err != nil {
 		return nil, err

@@ -14,10 +14,10 @@ func (e *stdinError) Unwrap() error { return e.error }
 
 // openStdin prepares what is passed on as standard input; nil where that is empty.
 func openStdin(req request.Request, ingest *cas.Ingest) (*streams.Feed, error) {
-	if req.Stdin == nil && req.KnownStdin == nil {
+	if req.Stdin == nil {
 		return nil, nil // there is none, which is no error
 	}
-	return streams.NewFeed(ingest, req.Stdin, req.KnownStdin)
+	return streams.NewFeed(ingest, req.Stdin)
 }
 
 // feed starts to pass a standard input on. Its failure ends the analysis, which would take it for the end of the input.

@@ -36,8 +36,8 @@ type Options struct {
 	// Keep says which replays stay in the catalog: spec.KeepNever, KeepFailed for those that differ, KeepAlways.
 	Keep string
 	Stop <-chan request.StopSignal
-	// Run runs one analysis: runner.Run.
-	Run func(context.Context, *phase.Host, request.Request) (result.Result, error)
+	// Run runs one analysis: that of a runner.Runner.
+	Run func(context.Context, request.Request) (result.Result, error)
 }
 
 // Replayed is what `replay --json` prints.
@@ -166,7 +166,7 @@ func (p *replayer) outputsOf(ctx context.Context, key catalog.Key) (files []File
 
 // once runs the analysis again.
 func (p *replayer) once(ctx context.Context) error {
-	res, err := p.how.Run(ctx, p.Host, request.Request{
+	res, err := p.how.Run(ctx, request.Request{
 		Analysis: p.analysis, Replay: p.run.Key, Stdout: io.Discard, Stderr: io.Discard, Stop: p.how.Stop,
 		NoAudit: p.recorded.Sandbox.Audit == "off",
 	})

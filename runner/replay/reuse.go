@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/digest"
+	"github.com/scidex-ai/scidex-oci/runner/inputs/stdin"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -82,7 +83,7 @@ func actionNow(ctx context.Context, host *phase.Host, p *plan.Plan, req request.
 	if report.Script, err = p.ScriptNow(); err != nil {
 		return "", "", err
 	}
-	if in := req.KnownStdin; in != nil {
+	if in, known := req.Stdin.(*stdin.Known); known {
 		report.Stdin = &result.Stdin{Bytes: in.Bytes, SHA256: in.SHA256}
 	}
 	known, err := p.ActionID(report)

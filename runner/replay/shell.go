@@ -31,8 +31,8 @@ var shellCommand = []string{"/bin/sh", "-c", "if command -v bash >/dev/null 2>&1
 
 // ShellOptions says how to open a shell.
 type ShellOptions struct {
-	// Run runs one analysis: runner.Run.
-	Run      func(context.Context, *phase.Host, request.Request) (result.Result, error)
+	// Run runs one analysis: that of a runner.Runner.
+	Run      func(context.Context, request.Request) (result.Result, error)
 	Terminal *os.File
 	Stop     <-chan request.StopSignal
 	// Begin is called before the shell starts, with the command of the run and a word for what /work has.
@@ -57,7 +57,7 @@ func Shell(ctx context.Context, host *phase.Host, run catalog.Run, how ShellOpti
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	a.Stage = files.dir
-	res, err = how.Run(ctx, host, request.Request{
+	res, err = how.Run(ctx, request.Request{
 		Analysis: a, Replay: run.Key, Command: shellCommand, Terminal: how.Terminal, Stop: how.Stop,
 		NoAudit: recorded.Sandbox.Audit == "off",
 		Admit:   func(context.Context) error { return how.Begin(commandLine(a, recorded.Script), files.what) },

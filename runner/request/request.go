@@ -6,10 +6,8 @@ import (
 	"os"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/inputs/stdin"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -29,7 +27,7 @@ type Caller struct {
 	Root        bool   // it is the host's root
 }
 
-// Request is one call of Run.
+// Request is what a caller asks for: one run.
 type Request struct {
 	Analysis spec.Analysis
 	// Again runs a further attempt of an id that may be complete or failed; Analysis.ID names it.
@@ -44,8 +42,6 @@ type Request struct {
 	Replay catalog.Key
 	// Reuse returns the result of a complete run of the same action, if any. DigestInputs must be full.
 	Reuse bool
-	// Standby is what was already started for this run; nil: Run starts it. Run takes it over.
-	Standby *standby.Standby
 	// NoAudit leaves the analysis' connections to the kernel alone: refused ones are not recorded.
 	NoAudit bool
 	// Caller is for hints, and for what a mistyped path may have meant.
@@ -54,10 +50,8 @@ type Request struct {
 	Hook *Hook
 	// Overwrite lets Export write into a directory that is not empty.
 	Overwrite bool
-	// Stdin is passed on to the analysis as it reads, at most stdin.Max bytes; nil: it is empty.
+	// Stdin is passed on to the analysis as it reads, at most stdin.Max bytes; nil: it is empty. A *stdin.Known is kept whole.
 	Stdin io.Reader
-	// KnownStdin is passed on in place of Stdin where it is known before the start; Run sets it.
-	KnownStdin *stdin.Known
 	// Stdout and Stderr receive the analysis' streams as they come.
 	Stdout, Stderr io.Writer
 	// Terminal, where not nil, is the analysis' three streams in place of Stdin, Stdout and Stderr, and its controlling
@@ -71,8 +65,8 @@ type Request struct {
 	Observe func(event.Event) error
 	// Parent is the trace context of who asked for the run; the zero Context is that of the process.
 	Parent spans.Context
-	// Spans are those of the run, nil where there are none; Run sets it. Their contexts are for the analysis and the hook.
-	Spans *spans.Run
+	// Warnings are the first ones of the result.
+	Warnings []string
 	// Detached runs outlive the session of their caller: the result warns of what would end them with it.
 	Detached bool
 	// Waiting, if not nil, is called with what the run waits for before its start, in a few words, if that may take seconds.

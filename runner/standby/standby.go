@@ -22,6 +22,22 @@ type Standby struct {
 	cool func() // ends the preparation; it is idempotent
 }
 
+// Start starts what a run with such limits needs: Begin, that of a Pool, or Given.
+type Start func(ctx context.Context, limits string) (*Standby, error)
+
+// Given returns a Start that gives one run what was started for it already, and a function that drops it if no run has taken it.
+func (s *Standby) Given() (start Start, drop func()) {
+	taken := false
+	return func(context.Context, string) (*Standby, error) {
+			taken = true
+			return s, nil
+		}, func() {
+			if !taken {
+				s.Drop()
+			}
+		}
+}
+
 // Begin starts what one run needs, before the catalog is opened. It makes nothing that outlives this process. With limits
 // "outer" the supervisor stays in the caller's control group.
 func Begin(ctx context.Context, limits string) (*Standby, error) {

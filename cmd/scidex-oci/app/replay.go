@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/replay"
+	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -67,6 +68,7 @@ func runReplay(ctx context.Context, p *command.Program, st *stores.Stores, o rep
 	stop, _ := command.StopSignals()
 	defer command.IgnoreNextStop(stop)
 	how.Stop = stop
+	how.Run = runner.New(st.Host, standby.Begin).Run
 	told, err := replay.Replay(ctx, st.Host, run, how)
 	if err != nil {
 		return err
@@ -83,7 +85,7 @@ func runReplay(ctx context.Context, p *command.Program, st *stores.Stores, o rep
 }
 
 func (o *replayOptions) replaying() (replay.Options, error) {
-	how := replay.Options{Run: runner.Run, Times: o.times, Keep: o.keepReplays}
+	how := replay.Options{Times: o.times, Keep: o.keepReplays}
 	switch how.Keep {
 	case spec.KeepNever, spec.KeepFailed, spec.KeepAlways:
 		return how, nil

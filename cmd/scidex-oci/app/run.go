@@ -63,7 +63,7 @@ func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
 	if err == nil && o.Shell != "" {
 		return runShell(c, p, o)
 	}
-	s := &session{program: p, parser: runflags.NewParser(p, c, o), screen: screen.NewTerminal(p.Stderr, p.Env)}
+	s := &session{program: p, parser: runflags.NewParser(p, c, o), screen: screen.NewTerminal(p.Stderr, p.Env), drop: func() {}}
 	s.request, s.err = s.parser.Options()
 	to, bad := events.ReadTarget(o.Events, p.Caller != nil)
 	s.err = cmp.Or(err, s.err, bad)
@@ -98,7 +98,8 @@ type session struct {
 	request runflags.Request
 	screen  *screen.Terminal
 	err     error // of the command line
-	standby *standby.Standby
+	start   standby.Start
+	drop    func() // what start gives, if no run took it
 	stores  *stores.Stores
 	events  *events.Writer // nil: none
 	trace   *traceFile     // nil: none
@@ -108,10 +109,8 @@ type session struct {
 func (s *session) run(ctx context.Context) (result.Result, error) {
 	err := s.prepare(ctx)
 	defer s.close() //nolint:errcheck // the result is committed or it says that it is not
+	defer s.drop()
 	if err != nil {
-		if s.standby != nil {
-			s.standby.Drop()
-		}
 		return runner.Refused(s.request.Analysis, err, s.program.Build.Version), err
 	}
 	if word := s.idleShell(); word != "" && !s.request.Quiet {
@@ -134,13 +133,13 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		Analysis: s.request.Analysis, Again: s.request.Again, Reuse: s.request.Reuse, AnyRoot: s.request.AnyRoot, AnyScript: s.request.AnyScript,
 		Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit,
 		Stdin: s.stdin(), Stdout: stdout, Stderr: stderr, Caller: s.parser.Caller(),
-		Hook: s.request.Hook, Observe: s.observe, Waiting: s.waiting(), Stop: stop, Suspender: suspender, Standby: s.standby,
+		Hook: s.request.Hook, Observe: s.observe, Waiting: s.waiting(), Stop: stop, Suspender: suspender,
 	}
 	if s.request.Detach {
 		s.loosen(&asked)
 	}
 	ready()
-	result, err := runner.Run(ctx, s.stores.Host, asked)
+	result, err := runner.New(s.stores.Host, s.start).Run(ctx, asked)
 	closed := s.trace.span("close the streams")
 	lost := errors.Join(stdout.Close(), stderr.Close(), after.Close())
 	s.screen.ClearStatus()
@@ -174,9 +173,11 @@ func (s *session) prepare(ctx context.Context) error {
 		return &request.Error{Err: err}
 	}
 	s.trace.read()
-	if s.standby, err = standby.Begin(ctx, a.Limits); err != nil {
+	started, err := standby.Begin(ctx, a.Limits)
+	if err != nil {
 		return err
 	}
+	s.start, s.drop = started.Given()
 	return s.open(ctx)
 }
 

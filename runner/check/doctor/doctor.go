@@ -2,7 +2,7 @@
 // means for runs and what helps. The last check is a run. All checks are the rows of one list (examination.checks).
 //
 // The steps are those of the supervisor (supervisor.Rehearse*, rootmount.Rehearse*), the control groups those of runs
-// (runner/cgroup). The run goes through the whole pipeline (runner.Run) with a root that is removed afterwards: nothing gets
+// (runner/cgroup). The run goes through the whole pipeline (runner.Runner) with a root that is removed afterwards: nothing gets
 // into the caller's catalog.
 package doctor
 

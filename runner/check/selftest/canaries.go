@@ -13,6 +13,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
+	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
@@ -35,23 +36,20 @@ const overdueAfter = 20 * time.Second
 // maxStderr is how much of a canary's standard error is kept, in bytes.
 const maxStderr = 200
 
-// start starts a canary with the limits of a. Its role ends its id. The standby may be nil.
-func (s *session) start(ctx context.Context, role string, a spec.Analysis, o canary.Orders, started *standby.Standby) (*canaryRun, error) {
+// start starts a canary with the limits of a. Its role ends its id.
+func (s *session) start(ctx context.Context, role string, a spec.Analysis, o canary.Orders, start standby.Start) (*canaryRun, error) {
 	o.V, o.ID = 1, s.id+"-"+role
 	text, err := json.Marshal(o)
 	if err == nil {
 		err = s.dir.write(role, text)
 	}
 	if err != nil {
-		if started != nil {
-			started.Drop()
-		}
 		return nil, err
 	}
 	c := &canaryRun{id: o.ID, stdout: newLines(2), stderr: bounded.Head(maxStderr)}
 	s.made.Runs = append(s.made.Runs, c.id)
-	c.Run = s.runs.Start(ctx, s.host, request.Request{
-		Analysis: s.request(a, role), NoAudit: s.noAudit, Stdout: c.stdout, Stderr: c.stderr, Standby: started,
+	c.Run = s.runs.Start(ctx, runner.New(s.host, start), request.Request{
+		Analysis: s.request(a, role), NoAudit: s.noAudit, Stdout: c.stdout, Stderr: c.stderr,
 	})
 	overdue := time.AfterFunc(time.Duration(a.Timeout+a.Grace)+overdueAfter, c.End)
 	go func() {

@@ -55,7 +55,10 @@ func (p *pair) launch(ctx context.Context, secret string) (err error) {
 	}
 	for i, role := range roles {
 		var failed error
-		p.canaries[i], failed = p.start(ctx, role, raised(p.view.Analysis), p.orders(i), started[i])
+		given, drop := started[i].Given()
+		if p.canaries[i], failed = p.start(ctx, role, raised(p.view.Analysis), p.orders(i), given); failed != nil {
+			drop()
+		}
 		err = errors.Join(err, failed)
 	}
 	return err

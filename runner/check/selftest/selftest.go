@@ -1,5 +1,5 @@
 // Package selftest proves that on this host an analysis cannot reach what it must not. It runs canaries, analyses of its
-// own, through the whole pipeline (runner.Run) with the caller's flags: what is proven is what runs get.
+// own, through the whole pipeline (runner.Runner) with the caller's flags: what is proven is what runs get.
 //
 // Package canary is that analysis: this program, which makes the attempts that a file names. A trial has such an attempt,
 // and its control, which this process makes outside: an attempt that fails there proves nothing inside. What the outcomes

@@ -3,7 +3,7 @@
 // flag or file.
 //
 // One goroutine (Batch.Run) receives lines, ends and signals and holds all state. Each running line has its own goroutine,
-// in which a Work makes its result; Retrying and Resuming are Works around the one that calls runner.Run. All runs share one
+// in which a Work makes its result; Retrying and Resuming are Works around the one that calls a runner.Runner. All runs share one
 // catalog, one blob store and one supervisor (standby.Pool). Each has its own attempt, state file and lock: gc, "logs -f"
 // and stop treat them like any other run.
 //

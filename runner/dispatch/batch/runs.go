@@ -119,11 +119,7 @@ func (r *Runs) observe(line Line) func(event.Event) error {
 
 // run runs a request under the shared supervisor.
 func (r *Runs) run(ctx context.Context, req request.Request) (result.Result, error) {
-	var err error
-	if req.Standby, err = r.Pool.Begin(req.Analysis.Limits); err != nil {
-		return runner.Refused(req.Analysis, err, r.Version), err
-	}
-	return runner.Run(ctx, r.Host, req)
+	return runner.New(r.Host, r.Pool.Begin).Run(ctx, req)
 }
 
 // at adds the location of a line to the error that refuses it. Other errors are unchanged.

@@ -1,4 +1,4 @@
-// Package worker runs the analyses of a queue, as many at once as there is room for. Each is an ordinary run of runner.Run
+// Package worker runs the analyses of a queue, as many at once as there is room for. Each is an ordinary run of a runner.Runner
 // whose catalog is a ledger: its intent is the queued row, and the transaction of its end also decides what becomes of the
 // job. The contract of the queue is outputs/catalog/queue, its implementation outputs/catalog/postgres/riverqueue
 // (docs/adr/0023, docs/queue.md).

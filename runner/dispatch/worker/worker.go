@@ -31,8 +31,8 @@ import (
 type Worker struct {
 	Host  *phase.Host
 	Queue queue.Queue
-	// Begin starts a run with such limits (standby.Pool).
-	Begin func(limits string) (*standby.Standby, error)
+	// Start starts what a run needs: that of a standby.Pool.
+	Start standby.Start
 	// Capacity is what all analyses together may be granted.
 	Capacity admission.Resources
 	// Labels are what jobs may require.
@@ -240,10 +240,7 @@ func (j *job) run(ctx context.Context) error {
 	job := j.ledger.claim.Job()
 	parent, _ := spans.Parse(job.Trace.Parent, job.Trace.State) // a bad one is none
 	req := request.Request{Analysis: a, NoAudit: job.NoAudit, Parent: parent, Stop: j.Stop, Observe: j.observe}
-	if req.Standby, err = j.Begin(a.Limits); err != nil {
-		return j.refuse(ctx, runner.Refused(a, err, j.Host.Version), err)
-	}
-	result, err := runner.Run(context.WithoutCancel(ctx), &host, req) // what is half done is finished: Stop ends it
+	result, err := runner.New(&host, j.Start).Run(context.WithoutCancel(ctx), req) // what is half done is finished: Stop ends it
 	if !j.ledger.started {
 		if errors.Is(err, catalog.ErrUnreachable) { // the row is as it was
 			return &queue.Later{After: soon, Why: fmt.Sprintf("worker %s did not reach the catalog", j.Options.Name)}

@@ -24,10 +24,11 @@ type Feed struct {
 	passed      int64 // bytes written to the pipe
 }
 
-// NewFeed makes the pipe. It keeps a known standard input whole, also where the analysis reads only a part of it.
-func NewFeed(ingest *cas.Ingest, from io.Reader, known *stdin.Known) (*Feed, error) {
-	f := &Feed{log: NewLog(ingest, stdin.Max, ""), known: known != nil}
-	if f.known {
+// NewFeed makes the pipe. It keeps a *stdin.Known whole, also if the analysis reads only a part of it.
+func NewFeed(ingest *cas.Ingest, from io.Reader) (*Feed, error) {
+	known, isKnown := from.(*stdin.Known)
+	f := &Feed{log: NewLog(ingest, stdin.Max, ""), known: isKnown}
+	if isKnown {
 		whole := io.NewSectionReader(known.File, 0, known.Bytes)
 		from = whole
 		if _, err := io.Copy(f.log, io.NewSectionReader(whole, 0, known.Bytes)); err != nil || f.log.Err() != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // newFeed makes a feed that keeps what it passes on in a store of the test.
-func newFeed(t *testing.T, from io.Reader, known *stdin.Known) *Feed {
+func newFeed(t *testing.T, from io.Reader) *Feed {
 	t.Helper()
 	store, err := blob.Open(t.TempDir())
 	if err != nil {
@@ -27,7 +27,7 @@ func newFeed(t *testing.T, from io.Reader, known *stdin.Known) *Feed {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ingest.Close() })
-	f, err := NewFeed(ingest, from, known)
+	f, err := NewFeed(ingest, from)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,9 +35,9 @@ func newFeed(t *testing.T, from io.Reader, known *stdin.Known) *Feed {
 }
 
 // fed passes from on to an analysis that reads as read does and ends, and returns what is kept.
-func fed(t *testing.T, from io.Reader, known *stdin.Known, read func(*os.File)) (kept phase.LogFile, run, closed error) {
+func fed(t *testing.T, from io.Reader, read func(*os.File)) (kept phase.LogFile, run, closed error) {
 	t.Helper()
-	f := newFeed(t, from, known)
+	f := newFeed(t, from)
 	ended, ran := make(chan struct{}), make(chan error)
 	go func() { ran <- f.Run(ended) }()
 	read(f.Analysis())
@@ -87,7 +87,7 @@ func TestFeedKeepsWhatWasRead(t *testing.T) {
 		"nothing comes":          {blocked(t, ""), nothing, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kept, run, closed := fed(t, c.from, nil, c.read)
+			kept, run, closed := fed(t, c.from, c.read)
 			if run != nil || closed != nil || kept.Kept != c.want || kept.Total != c.want {
 				t.Fatalf("%+v, %v, %v; want %d bytes", kept, run, closed, c.want)
 			}
@@ -116,7 +116,7 @@ func TestFeedThatIsKnown(t *testing.T) {
 	}
 	defer known.Close()
 	for _, read := range []func(*os.File){nothing, some(2), all} {
-		kept, run, closed := fed(t, nil, known, read)
+		kept, run, closed := fed(t, known, read)
 		if run != nil || closed != nil || kept.Kept != 5 || kept.SHA256 != digestOf("known") {
 			t.Errorf("%+v, %v, %v", kept, run, closed)
 		}
@@ -135,7 +135,7 @@ func TestFeedFails(t *testing.T) {
 		"just not more": {io.LimitReader(endless{}, stdin.Max), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFeed(t, c.from, nil)
+			f := newFeed(t, c.from)
 			ended := make(chan struct{})
 			defer close(ended)
 			go all(f.Analysis())

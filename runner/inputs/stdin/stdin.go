@@ -21,17 +21,9 @@ var ErrTooMuch = fmt.Errorf("standard input is longer than %d bytes (64 MiB), wh
 
 // Known is a standard input that is known before the start.
 type Known struct {
-	File   *os.File // from its beginning
-	Bytes  int64
-	SHA256 string
-}
-
-// Close closes the file; nil has none.
-func (k *Known) Close() error {
-	if k == nil {
-		return nil
-	}
-	return k.File.Close()
+	*os.File // from its beginning
+	Bytes    int64
+	SHA256   string
 }
 
 // Read reads a standard input to its end into a file without a name in dir. It returns nil for an empty one. It also ends
@@ -63,5 +55,6 @@ func (k *Known) fill(from io.Reader) (err error) {
 		return ErrTooMuch
 	}
 	k.SHA256 = hex.EncodeToString(hash.Sum(nil))
-	return nil
+	_, err = k.Seek(0, io.SeekStart)
+	return err
 }

@@ -1,6 +1,7 @@
 package spans
 
 import (
+	"context"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
@@ -45,6 +46,17 @@ func newRun(parent Context) *Run {
 		r.trace = NewID() + NewID()
 	}
 	r.named = map[string]string{AnalysisPhase: NewID(), HookPhase: NewID()}
+	return r
+}
+
+type key struct{}
+
+// With returns a context of a run that has these spans.
+func With(ctx context.Context, r *Run) context.Context { return context.WithValue(ctx, key{}, r) }
+
+// From returns the spans of the run that the context is of, nil if there are none. Their contexts are for the analysis and the hook.
+func From(ctx context.Context) *Run {
+	r, _ := ctx.Value(key{}).(*Run)
 	return r
 }
 
