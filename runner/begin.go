@@ -19,8 +19,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/signing"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -34,7 +34,7 @@ type run struct {
 }
 
 // begin checks a request and writes its intent into the catalog.
-func begin(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (*run, error) {
+func begin(ctx context.Context, host *phase.Host, req request.Request, launched *warm.Sandbox) (*run, error) {
 	if err := checkKey(ctx, host.Sign); err != nil {
 		return nil, &request.Error{Err: fmt.Errorf("no statement could be signed, so nothing is run: %w", err)}
 	}
@@ -59,7 +59,7 @@ func checkKeyFile(path string) error {
 }
 
 // beginIn is begin with another ledger for the intent.
-func beginIn(ctx context.Context, host *phase.Host, ledger phase.Ledger, req request.Request, launched *standby.Standby) (*run, error) {
+func beginIn(ctx context.Context, host *phase.Host, ledger phase.Ledger, req request.Request, launched *warm.Sandbox) (*run, error) {
 	tracer := trace.From(ctx)
 	checked := tracer.Span(trace.Run, "check the request")
 	if err := bind(ctx, host, req); err != nil {
@@ -81,7 +81,7 @@ func beginIn(ctx context.Context, host *phase.Host, ledger phase.Ledger, req req
 		return nil, p.OrClose(err)
 	}
 	return &run{host: host, ledger: ledger, space: space, tracer: tracer, task: execute.Task{
-		Request: req, Plan: p, Space: space, Standby: launched, Suspender: suspender,
+		Request: req, Plan: p, Space: space, Warm: launched, Suspender: suspender,
 		Observer: observe.New(req.Observe, space.Run), Digests: digest.New(host, p), Report: firstReport(req, p, space),
 	}}, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/preload"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -77,7 +77,7 @@ func makeFonts(ctx context.Context, host *phase.Host, p *plan.Plan) (fontlist.Li
 		Data: spec.None, Docs: spec.None, Command: []string{preload.Python(p.Command), "-c", fontlist.Program},
 	}
 	printed := bounded.Head(fontlist.Max + 100)
-	launched, err := standby.Begin(ctx, a.Limits)
+	launched, err := warm.Begin(ctx, a.Limits)
 	if err != nil {
 		return fontlist.List{}, err
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/execute"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 )
 
 // phases is the Runner that takes a request through its phases.
 type phases struct {
 	host  *phase.Host
-	start standby.Start
+	start warm.Start
 }
 
 // Run starts what the run needs before its request is checked.

@@ -9,7 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 )
 
 // Runner runs analyses.
@@ -21,7 +21,7 @@ type Runner interface {
 }
 
 // New returns the runner of a host. It may be used for several runs at once if start may.
-func New(host *phase.Host, start standby.Start) Runner {
+func New(host *phase.Host, start warm.Start) Runner {
 	phases := phases{host, start}
 	return traced{repeating{reusing{phases}, host}, host.Spans}
 }

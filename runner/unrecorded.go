@@ -9,12 +9,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 )
 
 // runUnrecorded runs an analysis of scidex-oci's own: it has no row and keeps nothing. The error says why it could not be run to
 // its end.
-func runUnrecorded(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (phase.Ended, error) {
+func runUnrecorded(ctx context.Context, host *phase.Host, req request.Request, launched *warm.Sandbox) (phase.Ended, error) {
 	ctx = spans.With(ctx, nil)
 	r, err := beginIn(ctx, host, unrecorded{host.Catalog}, req, launched)
 	if err != nil {

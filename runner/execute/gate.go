@@ -20,7 +20,7 @@ func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err
 		plan.FixOOMScore(created.Pid)
 	}
 	if e.Plan.Analysis.Limits == spec.LimitsOuter {
-		e.outer = limits.HoldOuter(created.Pid, e.Standby.Alone())
+		e.outer = limits.HoldOuter(created.Pid, e.Warm.Alone())
 		e.report.Enforced = e.outer.Enforced(e.Plan.Analysis)
 		e.report.tell(e.outer.Warnings(e.Plan.Analysis)...)
 	}

@@ -22,7 +22,7 @@ func (e *execution) prepare(ctx context.Context) (*sandbox.Created, error) {
 	if err = errors.Join(e.await(ctx), err); err != nil {
 		return nil, err
 	}
-	e.report.slow(e.Standby.Slow())
+	e.report.slow(e.Warm.Slow())
 	if err := e.tracer.Do(trace.Run, "set the limits and read them back", e.setLimits); err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (e *execution) prepare(ctx context.Context) (*sandbox.Created, error) {
 // await waits for the supervisor, after a failure too: it must be closed.
 func (e *execution) await(ctx context.Context) (err error) {
 	defer e.span("wait for the supervisor")()
-	e.Space.Supervisor, err = e.Standby.Wait(ctx)
+	e.Space.Supervisor, err = e.Warm.Wait(ctx)
 	return err
 }
 

@@ -23,8 +23,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -33,7 +33,7 @@ type Task struct {
 	Request   request.Request
 	Plan      *plan.Plan
 	Space     *workspace.Workspace
-	Standby   *standby.Standby
+	Warm      *warm.Sandbox
 	Suspender *suspend.Suspender
 	Observer  *observe.Observer
 	Digests   *digest.Digests // of the inputs, started with the analysis
@@ -106,7 +106,7 @@ func (e *execution) execute(ctx context.Context, created *sandbox.Created) error
 	e.report.walls(created.Walls)
 	confined := e.span("move it into the control group")
 	unwatch, err := e.confine(created)
-	e.Standby.Cool()
+	e.Warm.Cool()
 	confined()
 	if err != nil {
 		return err

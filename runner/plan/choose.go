@@ -6,20 +6,20 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // chooseParent chooses who enforces the limits: a control group in this parent, or none. A default CPU limit yields where only
 // the cpu controller is missing; a requested one does not.
-func chooseParent(a spec.Analysis, groups standby.Groups, cpusAsked bool) (*cgroup.Parent, error) {
+func chooseParent(a spec.Analysis, groups warm.Groups, cpusAsked bool) (*cgroup.Parent, error) {
 	if a.Limits == spec.LimitsOuter {
 		return nil, nil // whatever is available: someone else's groups enforce them
 	}
 	parent, err := groups.Parent, groups.Err
 	var missing *cgroup.MissingError
 	switch {
-	case errors.Is(err, standby.ErrNoSupervisor), errors.As(err, &missing) && a.Limits == spec.LimitsBestEffort:
+	case errors.Is(err, warm.ErrNoSupervisor), errors.As(err, &missing) && a.Limits == spec.LimitsBestEffort:
 		return nil, nil // best effort
 	case errors.As(err, &missing):
 		return nil, &request.HostError{Err: fmt.Errorf("limits cannot be enforced: %w", missing)}

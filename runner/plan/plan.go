@@ -28,7 +28,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -79,7 +79,7 @@ func (p *Plan) Links() map[string]string {
 }
 
 // New checks a request as far as possible without making anything.
-func New(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (_ *Plan, err error) {
+func New(ctx context.Context, host *phase.Host, req request.Request, launched *warm.Sandbox) (_ *Plan, err error) {
 	defer func() {
 		if req.Caller.Dir != "" {
 			err = inputs.Likely(err)

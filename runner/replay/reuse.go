@@ -18,7 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
@@ -28,7 +28,7 @@ const candidates = 10
 
 // Reuse finds a complete run of the same action, whose outputs still exist, and returns its result. found is false where
 // there is none; why says why none can be.
-func Reuse(ctx context.Context, host *phase.Host, req request.Request, launched *standby.Standby) (_ result.Result, found bool, why string, err error) {
+func Reuse(ctx context.Context, host *phase.Host, req request.Request, launched *warm.Sandbox) (_ result.Result, found bool, why string, err error) {
 	if err := store.Bind(ctx, host.Catalog, host.Blobs); err != nil {
 		return result.Result{}, false, "", err
 	}

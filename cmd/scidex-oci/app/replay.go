@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/replay"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -68,7 +68,7 @@ func runReplay(ctx context.Context, p *command.Program, st *stores.Stores, o rep
 	stop, _ := command.StopSignals()
 	defer command.IgnoreNextStop(stop)
 	how.Stop = stop
-	how.Run = runner.New(st.Host, standby.Begin).Run
+	how.Run = runner.New(st.Host, warm.Begin).Run
 	told, err := replay.Replay(ctx, st.Host, run, how)
 	if err != nil {
 		return err

@@ -24,8 +24,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 )
 
 func newRunCommand(p *command.Program) *cli.Command {
@@ -98,7 +98,7 @@ type session struct {
 	request runflags.Request
 	screen  *screen.Terminal
 	err     error // of the command line
-	start   standby.Start
+	start   warm.Start
 	drop    func() // what start gives, if no run took it
 	stores  *stores.Stores
 	events  *events.Writer // nil: none
@@ -173,7 +173,7 @@ func (s *session) prepare(ctx context.Context) error {
 		return &request.Error{Err: err}
 	}
 	s.trace.read()
-	started, err := standby.Begin(ctx, a.Limits)
+	started, err := warm.Begin(ctx, a.Limits)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/replay"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 )
 
 // runShell is `run --shell`.
@@ -51,7 +51,7 @@ func openShell(c *cli.Context, p *command.Program, st *stores.Stores, run catalo
 	stop, _ := command.StopSignals()
 	defer command.IgnoreNextStop(stop)
 	res, err := replay.Shell(c.Context, st.Host, run, replay.ShellOptions{
-		Run: runner.New(st.Host, standby.Begin).Run, Terminal: pair.Slave, Stop: stop,
+		Run: runner.New(st.Host, warm.Begin).Run, Terminal: pair.Slave, Stop: stop,
 		Begin: func(command []string, files string) (err error) {
 			fmt.Fprintf(p.Stderr, "scidex-oci: a shell like run %s, with %s in /work; nothing is kept. It ran: %s\n",
 				run.Key, files, screen.CommandLine(command))

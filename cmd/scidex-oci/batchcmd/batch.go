@@ -24,7 +24,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -93,7 +93,7 @@ type session struct {
 	lines     *runflags.Lines
 	stores    *stores.Stores
 	logs      stores.BlobOpener // of what was committed, for the report
-	pool      *standby.Pool
+	pool      *warm.Pool
 	screen    *screen.Terminal
 	progress  *screen.Progress
 	suspended batch.SuspendGroup
@@ -154,7 +154,7 @@ func (b *session) run(ctx context.Context) (err error) {
 		return err
 	}
 	b.idle = machine.Idle(b.options.jobs, survey.Largest)
-	if b.pool, err = standby.NewPool(ctx, b.lines.Under.Limits); err != nil {
+	if b.pool, err = warm.NewPool(ctx, b.lines.Under.Limits); err != nil {
 		return err
 	}
 	defer b.pool.Close()

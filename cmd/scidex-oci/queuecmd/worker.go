@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 )
 
 // NewWorker makes the command worker.
@@ -67,7 +67,7 @@ func runWorker(ctx context.Context, p *command.Program, q queue.Queue, st *store
 		return err
 	}
 	recovery.Tidy(ctx, st.Host)
-	pool, err := standby.NewPool(ctx, o.limits)
+	pool, err := warm.NewPool(ctx, o.limits)
 	if err != nil {
 		return err
 	}

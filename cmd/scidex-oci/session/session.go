@@ -20,7 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
@@ -42,7 +42,7 @@ type Session struct {
 	Named   plan.Named // checks requests before their turn
 
 	request   runflags.Request
-	pool      *standby.Pool
+	pool      *warm.Pool
 	suspended batch.SuspendGroup
 	account   *admission.Account // nil: Jobs counts the runs
 	settled   func()             // ends settle
@@ -63,7 +63,7 @@ func New(c *cli.Context, p *command.Program, o Options) (s *Session, err error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Command.Name, err)
 	}
-	if s.pool, err = standby.NewPool(c.Context, s.Lines.Under.Limits); err != nil {
+	if s.pool, err = warm.NewPool(c.Context, s.Lines.Under.Limits); err != nil {
 		return nil, err
 	}
 	if err := s.open(c.Context, how); err != nil {

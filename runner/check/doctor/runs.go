@@ -20,7 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -95,7 +95,7 @@ func (e *examination) run(ctx context.Context, command ...string) (result.Result
 	a := check.Confined(e.options.Analysis)
 	a.ID, a.Command = check.RandomName(namePrefix), command
 	var stdout bytes.Buffer
-	run := e.runs.Start(ctx, runner.New(e.opened, standby.Begin), request.Request{Analysis: a, NoAudit: e.options.NoAudit, Stdout: &stdout, Stderr: io.Discard})
+	run := e.runs.Start(ctx, runner.New(e.opened, warm.Begin), request.Request{Analysis: a, NoAudit: e.options.NoAudit, Stdout: &stdout, Stderr: io.Discard})
 	<-run.Ended
 	return run.Result, strings.TrimSpace(stdout.String()), run.Err
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -37,7 +37,7 @@ const overdueAfter = 20 * time.Second
 const maxStderr = 200
 
 // start starts a canary with the limits of a. Its role ends its id.
-func (s *session) start(ctx context.Context, role string, a spec.Analysis, o canary.Orders, start standby.Start) (*canaryRun, error) {
+func (s *session) start(ctx context.Context, role string, a spec.Analysis, o canary.Orders, start warm.Start) (*canaryRun, error) {
 	o.V, o.ID = 1, s.id+"-"+role
 	text, err := json.Marshal(o)
 	if err == nil {

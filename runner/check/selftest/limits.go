@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -104,7 +104,7 @@ func (s *session) exceed(ctx context.Context, lt limitTest, limits string) (*loa
 	a := raised(s.view.Analysis)
 	a.Limits = limits
 	attempts := lt.exceed(&a)
-	c, err := s.start(ctx, lt.role, a, canary.Orders{Attempts: attempts, Linger: lt.linger}, standby.Begin)
+	c, err := s.start(ctx, lt.role, a, canary.Orders{Attempts: attempts, Linger: lt.linger}, warm.Begin)
 	if err == nil {
 		err = c.wait()
 	}

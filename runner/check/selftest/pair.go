@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/check/selftest/canary"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 )
 
 // The roles of the two canaries that run at the same time. They end the ids of their runs.
@@ -33,9 +33,9 @@ type pair struct {
 
 // launch starts both canaries.
 func (p *pair) launch(ctx context.Context, secret string) (err error) {
-	var started [2]*standby.Standby
+	var started [2]*warm.Sandbox
 	for i := range started {
-		if started[i], err = standby.Begin(ctx, p.view.Analysis.Limits); err != nil {
+		if started[i], err = warm.Begin(ctx, p.view.Analysis.Limits); err != nil {
 			if i > 0 {
 				started[0].Drop()
 			}

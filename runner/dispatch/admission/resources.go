@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/procfs"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -98,7 +98,7 @@ func Fit(jobs int, d room.Demand) (fits int, short string, err error) {
 	if err != nil {
 		return 0, "", err
 	}
-	most, short := room.Read(standby.User(account), account.Pairs()).Fit(int64(jobs), d)
+	most, short := room.Read(warm.User(account), account.Pairs()).Fit(int64(jobs), d)
 	return int(most), short, nil
 }
 

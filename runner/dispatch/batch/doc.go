@@ -4,7 +4,7 @@
 //
 // One goroutine (Batch.Run) receives lines, ends and signals and holds all state. Each running line has its own goroutine,
 // in which a Work makes its result; Retrying and Resuming are Works around the one that calls a runner.Runner. All runs share one
-// catalog, one blob store and one supervisor (standby.Pool). Each has its own attempt, state file and lock: gc, "logs -f"
+// catalog, one blob store and one supervisor (warm.Pool). Each has its own attempt, state file and lock: gc, "logs -f"
 // and stop treat them like any other run.
 //
 //   - Memory does not grow with the batch. A file is read twice: first each line is parsed and dropped, except for a 16-byte

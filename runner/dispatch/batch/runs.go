@@ -10,13 +10,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 )
 
 // Runs is a Work that makes a run of each line. All share one supervisor.
 type Runs struct {
 	Host    *phase.Host
-	Pool    *standby.Pool
+	Pool    *warm.Pool
 	Version string // of this program
 	Away    *Away
 	// AnyRoot, Overwrite and NoAudit are those of each request.Request.

@@ -21,7 +21,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -137,7 +137,7 @@ func (t *Task) run(ctx context.Context, host string) (exitCode int, err error) {
 	if err != nil {
 		return 0, t.refuse(runner.Refused(a, err, t.Version), host)
 	}
-	res, failed := runner.New(node.Host, standby.Begin).Run(ctx, request.Request{
+	res, failed := runner.New(node.Host, warm.Begin).Run(ctx, request.Request{
 		Analysis: a, NoAudit: t.Spool.Submission.NoAudit, Stdout: io.Discard, Stderr: io.Discard, Stop: t.Stop,
 	})
 	// Signals are ignored from here on: the result is delivered or set aside. Slurm sends SIGKILL if that takes too long.

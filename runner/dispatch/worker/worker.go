@@ -23,7 +23,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/standby"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
@@ -31,8 +31,8 @@ import (
 type Worker struct {
 	Host  *phase.Host
 	Queue queue.Queue
-	// Start starts what a run needs: that of a standby.Pool.
-	Start standby.Start
+	// Start starts what a run needs: that of a warm.Pool.
+	Start warm.Start
 	// Capacity is what all analyses together may be granted.
 	Capacity admission.Resources
 	// Labels are what jobs may require.

@@ -1,4 +1,4 @@
-package standby
+package warm
 
 import (
 	"context"

@@ -1,6 +1,6 @@
-// Package standby starts what every run needs before the request is checked, because it takes as long as the checks and the
+// Package warm starts what every run needs before the request is checked, because it takes as long as the checks and the
 // intent row do: a supervisor, and a parent of control groups.
-package standby
+package warm
 
 import (
 	"cmp"
@@ -12,9 +12,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
-// Standby is a supervisor and a parent of control groups as one run uses them, with the kernel prepared to move a process of
+// Sandbox is a supervisor and a parent of control groups as one run uses them, with the kernel prepared to move a process of
 // the run. It is given to one run, or dropped.
-type Standby struct {
+type Sandbox struct {
 	shared *shared
 	alone  bool // no other run uses it
 
@@ -23,12 +23,12 @@ type Standby struct {
 }
 
 // Start starts what a run with such limits needs: Begin, that of a Pool, or Given.
-type Start func(ctx context.Context, limits string) (*Standby, error)
+type Start func(ctx context.Context, limits string) (*Sandbox, error)
 
 // Given returns a Start that gives one run what was started for it already, and a function that drops it if no run has taken it.
-func (s *Standby) Given() (start Start, drop func()) {
+func (s *Sandbox) Given() (start Start, drop func()) {
 	taken := false
-	return func(context.Context, string) (*Standby, error) {
+	return func(context.Context, string) (*Sandbox, error) {
 			taken = true
 			return s, nil
 		}, func() {
@@ -40,7 +40,7 @@ func (s *Standby) Given() (start Start, drop func()) {
 
 // Begin starts what one run needs, before the catalog is opened. It makes nothing that outlives this process. With limits
 // "outer" the supervisor stays in the caller's control group.
-func Begin(ctx context.Context, limits string) (*Standby, error) {
+func Begin(ctx context.Context, limits string) (*Sandbox, error) {
 	defer trace.From(ctx).Span(trace.Run, "begin the supervisor's start")()
 	account, err := roomyAccount()
 	if err != nil {
@@ -49,8 +49,8 @@ func Begin(ctx context.Context, limits string) (*Standby, error) {
 	return launch(ctx, account, limits).forRun(true), nil
 }
 
-func (s *shared) forRun(alone bool) *Standby {
-	b := &Standby{shared: s, alone: alone, warm: make(chan struct{})}
+func (s *shared) forRun(alone bool) *Sandbox {
+	b := &Sandbox{shared: s, alone: alone, warm: make(chan struct{})}
 	go func() {
 		found := s.groups()
 		warmed := s.trace.Span(trace.Groups, "prepare the move")
@@ -62,20 +62,20 @@ func (s *shared) forRun(alone bool) *Standby {
 }
 
 // Account is the caller's account, with the ids available to its runs.
-func (s *Standby) Account() idmap.Account { return s.shared.account }
+func (s *Sandbox) Account() idmap.Account { return s.shared.account }
 
 // Groups waits for the parent of control groups.
-func (s *Standby) Groups() Groups { return s.shared.groups() }
+func (s *Sandbox) Groups() Groups { return s.shared.groups() }
 
 // Alone reports whether no other run shares the supervisor.
-func (s *Standby) Alone() bool { return s.alone }
+func (s *Sandbox) Alone() bool { return s.alone }
 
 // Slow is why the supervisor starts runs slower than it could, or nil. Call it after Wait.
-func (s *Standby) Slow() error { return s.shared.supervisor.Slow() }
+func (s *Sandbox) Slow() error { return s.shared.supervisor.Slow() }
 
 // Pid waits for the start of the supervisor and returns its process id as this process sees it; 0 if it did not start, for
 // which a run has the reason.
-func (s *Standby) Pid() int {
+func (s *Sandbox) Pid() int {
 	if <-s.shared.started; s.shared.err != nil {
 		return 0
 	}
@@ -83,14 +83,14 @@ func (s *Standby) Pid() int {
 }
 
 // Cool ends the preparation of the move; it is idempotent.
-func (s *Standby) Cool() {
+func (s *Sandbox) Cool() {
 	<-s.warm
 	s.cool()
 }
 
 // Wait returns a session for the run; the caller closes it. ctx bounds the wait: the start may depend on other programs, and
 // those on other hosts, such as newuidmap with a user directory service.
-func (s *Standby) Wait(ctx context.Context) (*sandbox.Session, error) {
+func (s *Sandbox) Wait(ctx context.Context) (*sandbox.Session, error) {
 	select {
 	case <-s.shared.started:
 	case <-ctx.Done():
@@ -109,8 +109,8 @@ func (s *Standby) Wait(ctx context.Context) (*sandbox.Session, error) {
 	}
 }
 
-// Drop ends an unused Standby.
-func (s *Standby) Drop() {
+// Drop ends an unused Sandbox.
+func (s *Sandbox) Drop() {
 	if s.alone {
 		s.shared.close()
 	}
