@@ -6,10 +6,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/batchcmd"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/catalogcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/configcmd"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/newcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/servecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/slurmcmd"
@@ -66,7 +64,7 @@ func newApp(p *command.Program) *cli.App {
 // commands are those of both programs, in the order of the help.
 func commands(p *command.Program) []*cli.Command {
 	all := []*cli.Command{
-		newRunCommand(p), newcmd.New(p), batchcmd.New(p), servecmd.New(p),
+		newRunCommand(p), newNewCommand(p), batchcmd.New(p), servecmd.New(p),
 		command.NetEntry("mcp", "let a model run analyses, by the Model Context Protocol"),
 		command.NetEntry("submit", "put an analysis, or a batch of them, into the queue for workers"),
 		command.NetEntry("worker", "take analyses from the queue and run them"),
@@ -82,7 +80,7 @@ func commands(p *command.Program) []*cli.Command {
 		newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p), newPinCommand(p), newUnpinCommand(p),
 		command.NetEntry("docker", "run the analyses of a workflow engine that calls docker"),
 		command.NetEntry("image", "pull, import, list and remove images of root filesystems"),
-		catalogcmd.New(p), configcmd.New(p), newGCCommand(p), newDoctorCommand(p),
+		newCatalogCommand(p), configcmd.New(p), newGCCommand(p), newDoctorCommand(p),
 		newSelftestCommand(p), newCanaryCommand(p), command.DecompressEntry(), command.ProxyEntry(), command.SignEntry(), command.ExportSpansEntry(), newCompletionCommand(p), newCompleteCommand(p), newDocsCommand(p),
 	}
 	if p.Net != nil {

@@ -1,4 +1,4 @@
-// Package netcmds has the commands of scidex-oci-net, and the drivers of stores on other hosts.
+// Package netcmds has the commands of scidex-oci-net, a file for each of most, and the drivers of stores on other hosts.
 package netcmds
 
 import (
@@ -7,15 +7,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/dockercmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/imagecmd"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/keycmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/mcpcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/pushcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/queuecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/reportcmd"
 	_ "github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers/remote" // registers them
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/tablecmd"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/uicmd"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/verifycmd"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack/decoders"
 )
@@ -24,8 +21,8 @@ import (
 func New(p *command.Program) []*cli.Command {
 	unpack.Register(decoders.Decode)
 	return []*cli.Command{
-		mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), tablecmd.New(p), reportcmd.New(p), uicmd.New(p), dockercmd.New(p), imagecmd.New(p),
+		mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), tablecmd.New(p), reportcmd.New(p), newUI(p), dockercmd.New(p), imagecmd.New(p),
 		{Name: "outputs", Subcommands: []*cli.Command{pushcmd.New(p)}},
-		newDecompress(p), newExportSpans(p), newProxy(p), newSign(p), keycmd.New(p), verifycmd.New(p),
+		newDecompress(p), newExportSpans(p), newProxy(p), newSign(p), newKey(p), newVerify(p),
 	}
 }

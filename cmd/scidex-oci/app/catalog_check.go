@@ -1,4 +1,4 @@
-package catalogcmd
+package app
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
-func newCheck(p *command.Program) *cli.Command {
-	o := &checkOptions{}
+func newCatalogCheck(p *command.Program) *cli.Command {
+	o := &catalogCheckOptions{}
 	return &cli.Command{
 		Name:      "check",
 		Usage:     "compare the rows of the catalog with the blobs",
@@ -36,17 +36,17 @@ a bucket, from what is kept of it here, and of each run from the root that it wa
 			if _, err := command.Args(c, 0, 0); err != nil {
 				return err
 			}
-			return p.WithStores(c, func(st *stores.Stores) error { return runCheck(c.Context, p, st, *o) })
+			return p.WithStores(c, func(st *stores.Stores) error { return checkCatalog(c.Context, p, st, *o) })
 		},
 	}
 }
 
-// checkOptions are the options of catalog check.
-type checkOptions struct {
+// catalogCheckOptions are the options of catalog check.
+type catalogCheckOptions struct {
 	digests, repair, json bool
 }
 
-func (o *checkOptions) flags() []cli.Flag {
+func (o *catalogCheckOptions) flags() []cli.Flag {
 	return options.List(
 		options.Bool(&o.digests, "digests", "read every blob and verify its digest, and check the structure of a SQLite file"),
 		options.Bool(&o.repair, "repair", "replace what is damaged or missing from copies on this host"),
@@ -54,7 +54,7 @@ func (o *checkOptions) flags() []cli.Flag {
 	)
 }
 
-func runCheck(ctx context.Context, p *command.Program, st *stores.Stores, o checkOptions) error {
+func checkCatalog(ctx context.Context, p *command.Program, st *stores.Stores, o catalogCheckOptions) error {
 	host, err := os.Hostname()
 	if err != nil {
 		return err

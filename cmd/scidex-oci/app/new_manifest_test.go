@@ -1,4 +1,4 @@
-package newcmd
+package app
 
 import (
 	"reflect"
@@ -13,7 +13,7 @@ import (
 func manifest(t *testing.T, script string) string {
 	t.Helper()
 	var b strings.Builder
-	if err := write(&b, script, "scidex-oci run -f analysis.yaml"); err != nil {
+	if err := writeManifest(&b, script, "scidex-oci run -f analysis.yaml"); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

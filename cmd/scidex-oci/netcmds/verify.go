@@ -1,5 +1,4 @@
-// Package verifycmd has the command verify.
-package verifycmd
+package netcmds
 
 import (
 	"context"
@@ -22,8 +21,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-// New makes the command verify.
-func New(p *command.Program) *cli.Command {
+// newVerify makes the command verify.
+func newVerify(p *command.Program) *cli.Command {
 	o := &verifyOptions{}
 	return &cli.Command{
 		Name:      "verify",
@@ -66,7 +65,7 @@ func runVerify(c *cli.Context, p *command.Program, o *verifyOptions) error {
 	if err := p.Load(c); err != nil {
 		return err
 	}
-	if !o.keys.Given && !o.json && named(given[0]) {
+	if !o.keys.Given && !o.json && isThere(given[0]) {
 		return checkCrate(c.Context, p, given[0])
 	}
 	keys, err := o.readKeys()
@@ -96,8 +95,8 @@ func (o *verifyOptions) readKeys() (keys []statement.PublicKey, err error) {
 	return keys, nil
 }
 
-// named reports whether there is a file or directory of the name.
-func named(name string) bool {
+// isThere reports whether there is a file or directory of the name.
+func isThere(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil || !errors.Is(err, fs.ErrNotExist)
 }
@@ -126,7 +125,7 @@ func checkCrate(ctx context.Context, p *command.Program, path string) error {
 
 // verify verifies what name is: a file or directory, else a run.
 func verify(ctx context.Context, p *command.Program, name string, keys []statement.PublicKey) (*check.Report, error) {
-	if named(name) {
+	if isThere(name) {
 		return check.Path(ctx, name, keys)
 	}
 	st, err := p.OpenStores(ctx, p.Stderr)

@@ -1,4 +1,4 @@
-package newcmd
+package app
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// titles are those of the groups, in the order of a manifest.
-var titles = []struct {
+// manifestTitles are those of the groups, in the order of a manifest.
+var manifestTitles = []struct {
 	group string
 	title string
 }{
@@ -22,8 +22,8 @@ var titles = []struct {
 	{spec.GroupRunning, "The run"},
 }
 
-// write writes the manifest of a script. Its path starts at the directory of the manifest, which call runs.
-func write(w io.Writer, script, call string) error {
+// writeManifest writes the manifest of a script. Its path starts at the directory of the manifest, which call runs.
+func writeManifest(w io.Writer, script, call string) error {
 	value, err := yaml.Marshal(script)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func write(w io.Writer, script, call string) error {
 	fmt.Fprintf(&b, "# Run it: %s\n#\n# Fields are the flags of run with underscores. One with a # before it is not set: it shows the default, or an example\n"+
 		"# where there is none. Relative paths start at the directory of this file.\n\n", call)
 	fmt.Fprintf(&b, "# run by its first line (#!) or its extension\nscript: %s\n", value[:len(value)-1])
-	for _, t := range titles {
+	for _, t := range manifestTitles {
 		fmt.Fprintf(&b, "\n\n## %s\n", t.title)
 		for _, f := range spec.Fields() {
 			if f.Group == t.group && f.Name != "script" {

@@ -1,4 +1,4 @@
-package catalogcmd
+package app
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
-func newCopy(p *command.Program) *cli.Command {
-	o := &copyOptions{}
+func newCatalogCopy(p *command.Program) *cli.Command {
+	o := &catalogCopyOptions{}
 	return &cli.Command{
 		Name:      "copy",
 		Usage:     "copy a catalog into another, as from SQLite into PostgreSQL",
@@ -34,18 +34,18 @@ one can be read, but nothing writes to it any more. So no run may be under way t
 			if err := p.Load(c); err != nil {
 				return err
 			}
-			return runCopy(c.Context, p, *o)
+			return copyCatalog(c.Context, p, *o)
 		},
 	}
 }
 
-// copyOptions are the options of catalog copy.
-type copyOptions struct {
+// catalogCopyOptions are the options of catalog copy.
+type catalogCopyOptions struct {
 	from, to, fromBlobs, toBlobs options.Text
 	json                         bool
 }
 
-func (o *copyOptions) flags() []cli.Flag {
+func (o *catalogCopyOptions) flags() []cli.Flag {
 	return options.List(
 		options.Given(&o.from, "from", "copy the catalog at `URL`"),
 		options.Given(&o.to, "to", "copy into the catalog at `URL`, which is made where there is none"),
@@ -55,7 +55,7 @@ func (o *copyOptions) flags() []cli.Flag {
 	)
 }
 
-func runCopy(ctx context.Context, p *command.Program, o copyOptions) error {
+func copyCatalog(ctx context.Context, p *command.Program, o catalogCopyOptions) error {
 	s, err := stores.ReadSettings(p.Options, p.Env)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package verifycmd
+package netcmds
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ func (o *verifyOptions) print(p *command.Program, name string, r *check.Report) 
 			*check.Report
 		}{r.Verified(), r})
 	} else {
-		_, err = fmt.Fprint(p.Stdout, strings.Join(lines(name, r), "\n")+"\n")
+		_, err = fmt.Fprint(p.Stdout, strings.Join(verifiedLines(name, r), "\n")+"\n")
 	}
 	if err == nil && !r.Verified() {
 		err = command.ExitStatus(1)
@@ -27,8 +27,8 @@ func (o *verifyOptions) print(p *command.Program, name string, r *check.Report) 
 	return err
 }
 
-// lines are the facts, one each, or the problems.
-func lines(name string, r *check.Report) (all []string) {
+// verifiedLines are the facts, one each, or the problems.
+func verifiedLines(name string, r *check.Report) (all []string) {
 	if !r.Verified() {
 		for _, p := range r.Problems {
 			all = append(all, "not verified: "+screen.Escape(p.Path+": "+p.What))
@@ -37,7 +37,7 @@ func lines(name string, r *check.Report) (all []string) {
 	}
 	all = append(all, "verified: "+screen.Escape(name))
 	add := func(label, text string) { all = append(all, fmt.Sprintf("%-11s%s", label, screen.Escape(text))) }
-	run, outcome, isolation := part(r.Enforcement, "run"), part(r.Enforcement, "outcome"), part(r.Enforcement, "isolation")
+	run, outcome, isolation := partOf(r.Enforcement, "run"), partOf(r.Enforcement, "outcome"), partOf(r.Enforcement, "isolation")
 	for _, key := range r.Keys {
 		add("key", key)
 	}
@@ -60,7 +60,7 @@ func lines(name string, r *check.Report) (all []string) {
 	return all
 }
 
-func part(all map[string]any, name string) map[string]any {
+func partOf(all map[string]any, name string) map[string]any {
 	one, _ := all[name].(map[string]any)
 	return one
 }

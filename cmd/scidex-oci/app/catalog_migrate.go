@@ -1,4 +1,4 @@
-package catalogcmd
+package app
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 )
 
-func newMigrate(p *command.Program) *cli.Command {
+func newCatalogMigrate(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "migrate",
 		Usage:     "bring the schema of the catalog to the version of this program",
@@ -25,12 +25,12 @@ tables of the queue (submit, worker) are made and migrated with it.`,
 			if err := p.Load(c); err != nil {
 				return err
 			}
-			return migrate(c.Context, p)
+			return migrateCatalog(c.Context, p)
 		},
 	}
 }
 
-func migrate(ctx context.Context, p *command.Program) error {
+func migrateCatalog(ctx context.Context, p *command.Program) error {
 	s, err := stores.ReadSettings(p.Options, p.Env)
 	if err != nil {
 		return err

@@ -1,5 +1,4 @@
-// Package keycmd has the command key: the key of a host that signs statements of runs.
-package keycmd
+package netcmds
 
 import (
 	"crypto/ed25519"
@@ -20,17 +19,17 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/statement"
 )
 
-// New makes the command key.
-func New(p *command.Program) *cli.Command {
+// newKey makes the command key: the key of a host that signs statements of runs.
+func newKey(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:        "key",
 		Usage:       "make the key that signs statements of runs",
 		UsageText:   "scidex-oci key new PATH",
-		Subcommands: []*cli.Command{newNew(p)},
+		Subcommands: []*cli.Command{newKeyNew(p)},
 	}
 }
 
-func newNew(p *command.Program) *cli.Command {
+func newKeyNew(p *command.Program) *cli.Command {
 	var asJSON bool
 	return &cli.Command{
 		Name:      "new",
@@ -54,8 +53,8 @@ statement with --sign-key PATH, all runs with "scidex-oci config set sign_key PA
 	}
 }
 
-// made says what key new has made.
-type made struct {
+// madeKey says what key new has made.
+type madeKey struct {
 	KeyID      string `json:"key_id"`
 	Path       string `json:"path"`
 	PublicPath string `json:"public_path"`
@@ -67,8 +66,8 @@ func makeKey(p *command.Program, path string, asJSON bool) error {
 		return err
 	}
 	key := statement.PublicOf(private)
-	m := made{KeyID: key.ID(), Path: path, PublicPath: path + ".pub"}
-	if err := create(m, statement.PrivatePEM(private), key.PEM()); err != nil {
+	m := madeKey{KeyID: key.ID(), Path: path, PublicPath: path + ".pub"}
+	if err := createKey(m, statement.PrivatePEM(private), key.PEM()); err != nil {
 		return err
 	}
 	if asJSON {
@@ -78,40 +77,40 @@ func makeKey(p *command.Program, path string, asJSON bool) error {
 	return err
 }
 
-// create makes both files, which were not there, durably.
-func create(m made, private, public []byte) (err error) {
+// createKey makes both files, which were not there, durably.
+func createKey(m madeKey, private, public []byte) (err error) {
 	dir, name, err := userdir.Parent(m.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%q cannot be made: the directory %q does not exist; make it first", m.Path, filepath.Dir(m.Path))
 	case errors.Is(err, unix.EISDIR):
-		return taken(m.Path)
+		return keyTaken(m.Path)
 	case err != nil:
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
 	// The public one first: a private key without it could still be used, and would be in the way of another.
-	made, err := write(dir, name+".pub", public, 0o644)
+	made, err := writeKey(dir, name+".pub", public, 0o644)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, made.Close()) }()
-	second, err := write(dir, name, private, 0o600)
+	second, err := writeKey(dir, name, private, 0o600)
 	if err != nil {
 		return errors.Join(err, dir.Remove(name+".pub", made))
 	}
 	return errors.Join(second.Close(), dir.Sync())
 }
 
-func taken(path string) error {
+func keyTaken(path string) error {
 	return fmt.Errorf("%q exists; name another file, since a key that is replaced is lost", path)
 }
 
-// write makes one, and leaves it open.
-func write(dir *userdir.Dir, name string, content []byte, mode fs.FileMode) (*os.File, error) {
+// writeKey makes one, and leaves it open.
+func writeKey(dir *userdir.Dir, name string, content []byte, mode fs.FileMode) (*os.File, error) {
 	file, err := dir.Exclusive(name, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, taken(filepath.Join(dir.Path(), name))
+		return nil, keyTaken(filepath.Join(dir.Path(), name))
 	}
 	if err != nil {
 		return nil, err

@@ -1,5 +1,4 @@
-// Package uicmd has the command ui, a web application on the loopback.
-package uicmd
+package netcmds
 
 import (
 	"context"
@@ -16,8 +15,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/ui"
 )
 
-// New makes the command ui.
-func New(p *command.Program) *cli.Command {
+// newUI makes the command ui, a web application on the loopback.
+func newUI(p *command.Program) *cli.Command {
 	o := &uiOptions{}
 	return &cli.Command{
 		Name:      "ui",

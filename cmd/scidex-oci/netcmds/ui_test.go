@@ -1,4 +1,4 @@
-package uicmd
+package netcmds
 
 import (
 	"strings"

@@ -1,5 +1,4 @@
-// Package newcmd has the command new, which writes the manifest of a script.
-package newcmd
+package app
 
 import (
 	"bufio"
@@ -19,11 +18,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// stdout is the name of standard output as a file.
-const stdout = "-"
+// standardOutput is the name of standard output as a file.
+const standardOutput = "-"
 
-// New makes the command new.
-func New(p *command.Program) *cli.Command {
+// newNewCommand makes the command new, which writes the manifest of a script.
+func newNewCommand(p *command.Program) *cli.Command {
 	o := &newOptions{}
 	return &cli.Command{
 		Name:      "new",
@@ -60,16 +59,16 @@ func (o *newOptions) flags() []cli.Flag {
 }
 
 func writeNew(p *command.Program, o newOptions, script string) error {
-	if err := runnable(options.Absolute(p.Options.Dir, script)); err != nil {
+	if err := checkScript(options.Absolute(p.Options.Dir, script)); err != nil {
 		return err
 	}
 	name := o.out.Or("analysis.yaml")
-	if name == stdout {
-		return write(p.Stdout, script, p.CallLine()+" run -f FILE")
+	if name == standardOutput {
+		return writeManifest(p.Stdout, script, p.CallLine()+" run -f FILE")
 	}
 	call := p.CallLine() + " run -f " + screen.Escape(format.ShellQuote(name))
 	path := options.Absolute(p.Options.Dir, name)
-	script, err := from(filepath.Dir(path), p.Options.Dir, script)
+	script, err := seenFrom(filepath.Dir(path), p.Options.Dir, script)
 	if err != nil {
 		return err
 	}
@@ -77,23 +76,23 @@ func writeNew(p *command.Program, o newOptions, script string) error {
 	if err != nil {
 		return err
 	}
-	if err := to.Put(func(w io.Writer) error { return write(w, script, call) }); err != nil {
+	if err := to.Put(func(w io.Writer) error { return writeManifest(w, script, call) }); err != nil {
 		return fmt.Errorf("the manifest is not written: %w", err)
 	}
 	fmt.Fprintf(p.Stderr, "scidex-oci: wrote %s; run it with: %s\n", screen.Escape(name), call)
 	return nil
 }
 
-// from is the path of a script as seen from the directory of its manifest.
-func from(dir, here, script string) (string, error) {
+// seenFrom is the path of a script as seen from the directory of its manifest.
+func seenFrom(dir, here, script string) (string, error) {
 	if filepath.IsAbs(script) {
 		return script, nil
 	}
 	return filepath.Rel(dir, filepath.Join(here, script))
 }
 
-// runnable refuses a script that run would refuse.
-func runnable(path string) error {
+// checkScript refuses a script that run would refuse.
+func checkScript(path string) error {
 	f, all, err := userfile.Open(path, userfile.WriterWait)
 	if err != nil {
 		return fmt.Errorf("script: %w", err)

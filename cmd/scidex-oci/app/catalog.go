@@ -1,5 +1,4 @@
-// Package catalogcmd has the commands of the catalog: migrate, check and copy.
-package catalogcmd
+package app
 
 import (
 	"github.com/urfave/cli/v2"
@@ -7,12 +6,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 )
 
-// New makes the command catalog.
-func New(p *command.Program) *cli.Command {
+// newCatalogCommand makes the command catalog.
+func newCatalogCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:        "catalog",
 		Usage:       "migrate, check and copy the catalog",
 		UsageText:   "scidex-oci catalog migrate|check|copy",
-		Subcommands: []*cli.Command{newMigrate(p), newCheck(p), newCopy(p)},
+		Subcommands: []*cli.Command{newCatalogMigrate(p), newCatalogCheck(p), newCatalogCopy(p)},
 	}
 }
