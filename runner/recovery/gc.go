@@ -5,7 +5,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/blobs"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/retention"
 )
@@ -49,6 +48,6 @@ func collect(ctx context.Context, p *pass.Pass, policy Retention) error {
 	}
 	findForeign(ctx, p)
 	sweepViews(ctx, p)
-	p.Report.Fail(blobs.Sweep(ctx, p, expired))
+	p.Report.Fail(sweepBlobs(ctx, p, expired))
 	return nil
 }

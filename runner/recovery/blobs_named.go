@@ -1,4 +1,4 @@
-package blobs
+package recovery
 
 import (
 	"context"

@@ -1,5 +1,4 @@
-// Package blobs removes blobs that no run names, and what killed hosts left of uploads.
-package blobs
+package recovery
 
 import (
 	"context"
@@ -13,10 +12,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/recovery/retention"
 )
 
-// Sweep removes blobs that no run of this catalog names: those of removed runs, and those of runs killed before their commit.
+// sweepBlobs removes blobs that no run of this catalog names: those of removed runs, and those of runs killed before their commit.
 // In a directory the store's lock excludes runs between their publication and their commit; for what protects other hosts of
 // a shared store see docs/adr/0025.
-func Sweep(ctx context.Context, p *pass.Pass, expired retention.Expired) error {
+func sweepBlobs(ctx context.Context, p *pass.Pass, expired retention.Expired) error {
 	if p.Blobs.Shared() {
 		return errors.Join(removeUnnamed(ctx, p, expired), cleanUploads(ctx, p), emptyCache(p))
 	}
@@ -41,20 +40,20 @@ func removeUnnamed(ctx context.Context, p *pass.Pass, expired retention.Expired)
 			old = append(old, f)
 		}
 		if len(old) == removeMost {
-			failed, old = remove(ctx, p, old, before), nil
+			failed, old = removeBlobs(ctx, p, old, before), nil
 		}
 		return failed == nil
 	})
 	if err = errors.Join(err, failed); err != nil || len(old) == 0 {
 		return err
 	}
-	return remove(ctx, p, old, before)
+	return removeBlobs(ctx, p, old, before)
 }
 
 // removeMost blobs are removed at once.
 const removeMost = 1000
 
-func remove(ctx context.Context, p *pass.Pass, blobs []cas.Found, before time.Time) (err error) {
+func removeBlobs(ctx context.Context, p *pass.Pass, blobs []cas.Found, before time.Time) (err error) {
 	if !p.Dry {
 		blobs, err = p.Blobs.Remove(ctx, blobs, before)
 	}
