@@ -1,5 +1,7 @@
 package result
 
+import "encoding/json"
+
 // The names of the files of a run where it is a directory or a crate, beside its outputs.
 const (
 	// File is the result; of a signed run, as it was signed.
@@ -7,6 +9,15 @@ const (
 	// StatementFile has the envelopes of a signed statement.
 	StatementFile = "scidex-statement.jsonl"
 )
+
+// FileContent is what File has. It is the same wherever it is written, so that a run has one digest of it.
+func (r Result) FileContent() ([]byte, error) {
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(raw, '\n'), nil
+}
 
 // Statement names the blobs of a signed statement. The result that was signed is that of the commit, without this field.
 type Statement struct {

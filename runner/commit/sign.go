@@ -57,11 +57,10 @@ func (s Signing) statement(ctx context.Context, e End, f Final) (signed *result.
 	if err != nil {
 		return nil, nil, err
 	}
-	raw, err := json.MarshalIndent(res, "", "  ")
+	raw, err := res.FileContent()
 	if err != nil {
 		return nil, nil, err
 	}
-	raw = append(raw, '\n')
 	all, err := outputsOf(e)
 	if err != nil {
 		return nil, nil, err

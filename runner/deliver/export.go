@@ -3,7 +3,6 @@ package deliver
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -113,11 +112,11 @@ func exportResult(ctx context.Context, host *phase.Host, target *outputs.Target,
 	if err != nil {
 		return err
 	}
-	raw, err := json.MarshalIndent(res, "", "  ")
+	raw, err := res.FileContent()
 	if err != nil {
 		return err
 	}
-	return target.Put([]byte(result.File), 0o644, bytes.NewReader(append(raw, '\n')))
+	return target.Put([]byte(result.File), 0o644, bytes.NewReader(raw))
 }
 
 func exportBlob(ctx context.Context, host *phase.Host, target *outputs.Target, name, sha256 string) error {

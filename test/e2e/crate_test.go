@@ -26,6 +26,14 @@ func TestCrate(t *testing.T) {
 		}
 		h.mustRefuse([]string{"crate", r.ID, "-o", to}, "exists")
 	}
+	h.mustRun("outputs", "export", r.ID, filepath.Join(top, "export"))
+	inCrate, err := os.ReadFile(filepath.Join(top, "crate", "scidex-result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exported, err := os.ReadFile(filepath.Join(top, "export", "scidex-result.json")); err != nil || string(exported) != string(inCrate) {
+		t.Errorf("%v; scidex-result.json is exported as\n%s\nand in the crate\n%s", err, exported, inCrate)
+	}
 	metadata, err := os.ReadFile(filepath.Join(top, "crate", "ro-crate-metadata.json"))
 	if err != nil || !json.Valid(metadata) {
 		t.Fatalf("%v in\n%s", err, metadata)

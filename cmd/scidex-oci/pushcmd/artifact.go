@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -99,8 +98,7 @@ func resultOf(ctx context.Context, st *stores.Stores, run catalog.Run, signed *r
 	if err != nil {
 		return nil, err
 	}
-	raw, err := json.MarshalIndent(res, "", "  ")
-	return append(raw, '\n'), err
+	return res.FileContent()
 }
 
 // read reads a file of ours in the blob store.

@@ -38,7 +38,7 @@ const scriptType = "text/plain"
 // New returns the crate of a run with its result, and the source of its contents until ctx ends: the blobs, and the result
 // as JSON.
 func New(ctx context.Context, s Stores, run catalog.Run, r result.Result) (c crate.Run, source crate.Source, err error) {
-	raw, err := json.MarshalIndent(r, "", "  ")
+	raw, err := r.FileContent()
 	if err != nil {
 		return c, nil, err
 	}
