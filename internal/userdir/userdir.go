@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/beneath"
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/internal/regular"
 )
 
@@ -317,6 +318,16 @@ func ReadAny(path string) (*os.File, error) {
 	}
 	f, err := d.openAny(name, unix.O_RDONLY, 0)
 	return f, errors.Join(err, d.Close())
+}
+
+// ReadFile is all of what ReadAny opens, which may be at most most bytes.
+func ReadFile(path string, most int64) ([]byte, error) {
+	f, err := ReadAny(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return bounded.ReadFile(f, most)
 }
 
 // openAny opens also what open keeps out although the user named it.

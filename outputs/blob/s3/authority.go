@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
@@ -20,12 +19,7 @@ func authorities(profile func(key string) string) (*x509.CertPool, error) {
 	if path == "" {
 		return nil, nil
 	}
-	f, err := userdir.ReadAny(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the authorities that AWS_CA_BUNDLE or ca_bundle names: %w", err)
-	}
-	defer f.Close()
-	data, err := bounded.ReadFile(f, maxAuthorities)
+	data, err := userdir.ReadFile(path, maxAuthorities)
 	if err != nil {
 		return nil, fmt.Errorf("read the authorities that AWS_CA_BUNDLE or ca_bundle names: %w", err)
 	}

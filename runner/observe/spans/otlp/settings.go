@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 )
 
@@ -131,7 +131,7 @@ func tlsConfig(env func(name string) string) (*tls.Config, error) {
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if authority != "" {
-		pem, err := os.ReadFile(authority)
+		pem, err := userdir.ReadFile(authority, maxPEM)
 		if err != nil {
 			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CERTIFICATE: %w", err)
 		}
@@ -140,11 +140,27 @@ func tlsConfig(env func(name string) string) (*tls.Config, error) {
 		}
 	}
 	if certificate != "" || key != "" {
-		pair, err := tls.LoadX509KeyPair(certificate, key)
+		pair, err := clientPair(certificate, key)
 		if err != nil {
 			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and _CLIENT_KEY: %w", err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
+}
+
+// maxPEM is how much of a file is read, in bytes; the authorities of a system have some 200 KiB.
+const maxPEM = 16 << 20
+
+// clientPair reads a certificate and its key.
+func clientPair(certificate, key string) (tls.Certificate, error) {
+	certPEM, err := userdir.ReadFile(certificate, maxPEM)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	keyPEM, err := userdir.ReadFile(key, maxPEM)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(certPEM, keyPEM)
 }

@@ -2,9 +2,14 @@ package otlp
 
 import (
 	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
@@ -34,6 +39,36 @@ func TestReadSettings(t *testing.T) {
 		}
 		if test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "s3cret")) {
 			t.Errorf("%s: %v, want %q", name, err, test.says)
+		}
+	}
+}
+
+// TestReadNamedFiles: no file that a setting names makes a run wait, or takes all its memory.
+func TestReadNamedFiles(t *testing.T) {
+	large, fifo := filepath.Join(t.TempDir(), "large"), filepath.Join(t.TempDir(), "fifo")
+	err := os.WriteFile(large, nil, 0o600)
+	if err := errors.Join(err, os.Truncate(large, maxPEM+1), unix.Mkfifo(fifo, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for path, says := range map[string]string{large: "more than 16MiB", fifo: "PEM"} {
+		for _, names := range [][]string{{"CERTIFICATE"}, {"CLIENT_CERTIFICATE", "CLIENT_KEY"}} {
+			env := map[string]string{}
+			for _, name := range names {
+				env["OTEL_EXPORTER_OTLP_"+name] = path
+			}
+			read := make(chan error, 1)
+			go func() {
+				_, err := ReadSettings(func(name string) string { return env[name] }, "v1")
+				read <- err
+			}()
+			select {
+			case err := <-read:
+				if err == nil || !strings.Contains(err.Error(), says) {
+					t.Errorf("%s of %v: %v, want %q", path, names, err, says)
+				}
+			case <-time.After(10 * time.Second):
+				t.Errorf("%s of %v: it waits", path, names)
+			}
 		}
 	}
 }
