@@ -9,13 +9,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
-	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/egress/confine"
+	"github.com/scidex-ai/scidex-oci/runner/host/beside"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -43,7 +42,7 @@ func (p Policy) Start(listener *os.File, config Config, each func(result.Request
 	if config, err = p.complete(config); err != nil {
 		return nil, err
 	}
-	x := &Process{cmd: exec.Command(inode.ProcPath(program), Command), words: bounded.Head(maxRecord), done: make(chan struct{})}
+	x := &Process{cmd: exec.Command(inode.ProcPath(program), Command), words: beside.Stderr(), done: make(chan struct{})}
 	x.cmd.Args[0], x.cmd.Env, x.cmd.Dir = "scidex-oci-net", []string{}, "/"
 	x.cmd.ExtraFiles, x.cmd.Stderr = []*os.File{listener}, x.words
 	x.cmd.SysProcAttr = confine.Attributes(os.Getuid(), os.Getgid())
@@ -132,7 +131,7 @@ func (x *Process) Stop() error {
 	err := x.cmd.Wait()
 	switch {
 	case early:
-		return fmt.Errorf("ended before the analysis, which could send none from then on: %w", x.said(err))
+		return fmt.Errorf("ended before the analysis, which could send none from then on: %w", beside.Failure(err, x.words))
 	case !late.Stop():
 		return errors.New("did not end, and was killed: requests may be missing in the list")
 	}
@@ -144,14 +143,5 @@ func (x *Process) explain(err error) error {
 	x.stdin.Close()
 	_ = x.cmd.Process.Kill()
 	_ = x.cmd.Wait()
-	return x.said(err)
-}
-
-// said prefers what the process has said: a line, since that of one that is out of memory has all its stacks.
-func (x *Process) said(err error) error {
-	line, _, _ := strings.Cut(strings.TrimSpace(x.words.String()), "\n")
-	if line == "" {
-		return err
-	}
-	return errors.New(format.Line(strings.TrimPrefix(line, "scidex-oci: "), 400))
+	return beside.Failure(err, x.words)
 }

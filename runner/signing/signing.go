@@ -6,16 +6,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/host/beside"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
@@ -103,14 +102,11 @@ func (k Key) execute(ctx context.Context, asked []byte) ([]byte, error) {
 	defer program.Close()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	var answer, said bytes.Buffer
+	var answer bytes.Buffer
+	said := beside.Stderr()
 	cmd := exec.CommandContext(ctx, inode.ProcPath(program), Command)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(asked), &answer, &said
-	err = runBound(cmd)
-	if message := strings.TrimPrefix(strings.TrimSpace(said.String()), "scidex-oci: "); err != nil && message != "" {
-		err = errors.New(message)
-	}
-	return answer.Bytes(), err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(asked), &answer, said
+	return answer.Bytes(), beside.Failure(runBound(cmd), said)
 }
 
 // runBound runs a command in a process group of its own, which Ctrl-C does not reach, that is killed with this process: the

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -10,6 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
+	"github.com/scidex-ai/scidex-oci/runner/host/beside"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
@@ -28,8 +28,8 @@ func DecompressByNet(r io.Reader) (io.ReadCloser, error) {
 		return nil, err
 	}
 	defer program.Close()
-	d := &decompressor{cmd: exec.Command(inode.ProcPath(program), DecompressEntry().Name)}
-	d.cmd.Stdin, d.cmd.Stderr, d.cmd.Env = r, &d.stderr, []string{}
+	d := &decompressor{cmd: exec.Command(inode.ProcPath(program), DecompressEntry().Name), stderr: beside.Stderr()}
+	d.cmd.Stdin, d.cmd.Stderr, d.cmd.Env = r, d.stderr, []string{}
 	d.wait = sync.OnceValue(d.cmd.Wait)
 	if d.stdout, err = d.cmd.StdoutPipe(); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func DecompressByNet(r io.Reader) (io.ReadCloser, error) {
 type decompressor struct {
 	cmd    *exec.Cmd
 	stdout io.Reader
-	stderr bytes.Buffer
+	stderr *bounded.Buffer
 	wait   func() error
 }
 
@@ -54,17 +54,9 @@ func (d *decompressor) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	if failed := d.wait(); failed != nil {
-		return n, d.explain(failed)
+		return n, beside.Failure(failed, d.stderr)
 	}
 	return n, err
-}
-
-// explain prefers what the process has said.
-func (d *decompressor) explain(err error) error {
-	if said := bytes.TrimSpace(d.stderr.Bytes()); len(said) > 0 {
-		return errors.New(string(bytes.TrimPrefix(said, []byte("scidex-oci: "))))
-	}
-	return err
 }
 
 // Close ends the process, whose output is of no use any more if it has not ended.

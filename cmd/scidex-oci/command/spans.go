@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/scidex-ai/scidex-oci/runner/host/beside"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 )
@@ -98,7 +99,7 @@ func (s *spanSender) export(traces []spans.Trace) error {
 	if len(traces) == 0 {
 		return nil
 	}
-	var lines, said bytes.Buffer
+	var lines bytes.Buffer
 	to := json.NewEncoder(&lines)
 	for _, t := range traces {
 		if err := to.Encode(t); err != nil {
@@ -111,14 +112,11 @@ func (s *spanSender) export(traces []spans.Trace) error {
 	if err != nil {
 		return err
 	}
-	cmd.Stdin, cmd.Stderr = &lines, &said
+	said := beside.Stderr()
+	cmd.Stdin, cmd.Stderr = &lines, said
 	cmd.WaitDelay = spanGrace
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the run
-	err = cmd.Run()
-	if message := bytes.TrimSpace(said.Bytes()); err != nil && len(message) > 0 {
-		return errors.New(string(bytes.TrimPrefix(message, []byte("scidex-oci: "))))
-	}
-	return err
+	return beside.Failure(cmd.Run(), said)
 }
 
 // exportSpans makes the command, of scidex-oci-net: this is it, or the one that was built with this program.

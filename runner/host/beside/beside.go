@@ -1,4 +1,4 @@
-// Package beside opens a program that is installed in the directory of another one.
+// Package beside opens a program that is installed in the directory of another one, and reads why it failed.
 package beside
 
 import (

@@ -1,0 +1,27 @@
+package beside
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
+)
+
+const (
+	stderrMax = 64 << 10
+	saidMax   = 2000 // characters
+)
+
+// Stderr is the standard error for such a program: it keeps the beginning, which Failure reads.
+func Stderr() *bounded.Buffer { return bounded.Head(stderrMax) }
+
+// Failure prefers what such a program has said to err, with which it failed; nil if err is nil. That is its first line: one that is
+// out of memory says all its stacks after it.
+func Failure(err error, stderr *bounded.Buffer) error {
+	line, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
+	if err == nil || line == "" {
+		return err
+	}
+	return errors.New(format.Line(strings.TrimPrefix(line, "scidex-oci: "), saidMax))
+}
