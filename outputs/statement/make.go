@@ -1,13 +1,13 @@
 package statement
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strconv"
 
+	"github.com/scidex-ai/scidex-oci/internal/exactjson"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
@@ -40,13 +40,11 @@ func payloads(res []byte, outputs []Output) (made [][]byte, err error) {
 		return nil, err
 	}
 	for _, one := range all {
-		var text bytes.Buffer
-		e := json.NewEncoder(&text)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(one); err != nil {
+		text, err := exactjson.Marshal(one)
+		if err != nil {
 			return nil, err
 		}
-		made = append(made, bytes.TrimSuffix(text.Bytes(), []byte("\n")))
+		made = append(made, text)
 	}
 	return made, nil
 }

@@ -282,12 +282,3 @@ func finite(text []byte) []byte {
 }
 
 var infinite = []string{"NaN", "-Infinity", "Infinity"}
-
-// quoted is a text as a string of JSON, with <, > and & as they are.
-func quoted(text string) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(text)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
-}

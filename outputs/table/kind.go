@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/internal/exactjson"
 )
 
 // Kind is what a cell holds. A set of kinds is what a column holds.
@@ -128,7 +130,7 @@ func (c Cell) JSON(t Type) ([]byte, error) {
 	case t == Boolean:
 		return strconv.AppendBool(nil, c.Bool()), nil
 	case t == String:
-		return quoted(c.Text)
+		return exactjson.Marshal(c.Text)
 	case json.Valid([]byte(c.Text)):
 		return []byte(c.Text), nil
 	case t == Integer:

@@ -3,6 +3,8 @@ package table
 import (
 	"bufio"
 	"io"
+
+	"github.com/scidex-ai/scidex-oci/internal/exactjson"
 )
 
 // JSON writes a table as JSON Lines: one object a row, each with all columns in their order.
@@ -17,7 +19,7 @@ func NewJSON(to io.Writer, l Layout) (*JSON, error) {
 	w := &JSON{to: bufio.NewWriter(to), columns: l.Columns}
 	before := "{"
 	for _, name := range l.Names() {
-		key, err := quoted(name)
+		key, err := exactjson.Marshal(name)
 		if err != nil {
 			return nil, err
 		}

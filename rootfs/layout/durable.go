@@ -1,17 +1,14 @@
 package layout
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
+	"github.com/scidex-ai/scidex-oci/internal/exactjson"
 	"github.com/scidex-ai/scidex-oci/internal/regular"
 )
 
@@ -35,25 +32,12 @@ func readBounded(path string, most int64) ([]byte, error) {
 
 func checkMarker(data []byte) error {
 	var found ocispec.ImageLayout
-	if err := decode(data, &found); err != nil {
+	if err := exactjson.Unmarshal(data, &found); err != nil {
 		return fmt.Errorf("%s: %w", ocispec.ImageLayoutFile, err)
 	}
 	if found.Version != ocispec.ImageLayoutVersion {
 		return fmt.Errorf("it has the version %q of the layout, not %q; it may belong to a newer scidex-oci",
 			clip(found.Version), ocispec.ImageLayoutVersion)
-	}
-	return nil
-}
-
-// decode reads exactly one JSON value without unknown fields.
-func decode(data []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the JSON value")
 	}
 	return nil
 }

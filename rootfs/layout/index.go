@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/scidex-ai/scidex-oci/internal/exactjson"
 )
 
 // ErrUnknown is returned for an unknown name.
@@ -166,7 +168,7 @@ func parseIndex(data []byte) (ocispec.Index, error) {
 	if len(data) > maxIndex {
 		return index, fmt.Errorf("it would have %d bytes, more than %d", len(data), maxIndex)
 	}
-	if err := decode(data, &index); err != nil {
+	if err := exactjson.Unmarshal(data, &index); err != nil {
 		return index, err
 	}
 	switch {

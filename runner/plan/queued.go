@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/exactjson"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
@@ -59,9 +59,7 @@ func ReadQueued(raw json.RawMessage) (a spec.Analysis, err error) {
 	if err := checkSize(raw); err != nil {
 		return spec.Analysis{}, err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&a); err != nil {
+	if err := exactjson.Unmarshal(raw, &a); err != nil {
 		return spec.Analysis{}, err
 	}
 	or := func(path *string) {

@@ -26,7 +26,8 @@ func TestBrought(t *testing.T) {
 		`{"command": ["` + strings.Repeat("x", maxQueued) + `"]}`: "at most",
 		`null`: "",
 		`[]`:   "array",
-		``:     "EOF",
+		`{"command": ["true"]} {"command": ["false"]}`: "something follows",
+		``: "EOF",
 	} {
 		a, err := ReadQueued(json.RawMessage(raw))
 		switch {

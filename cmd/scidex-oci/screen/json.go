@@ -1,13 +1,12 @@
 package screen
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/scidex-ai/scidex-oci/internal/exactjson"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
@@ -23,13 +22,11 @@ func WriteJSON(w io.Writer, v any) error {
 
 // JSONLine is the line that WriteJSON writes, with its newline.
 func JSONLine(v any) ([]byte, error) {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
+	text, err := exactjson.Marshal(v)
+	if err != nil {
 		return nil, err
 	}
-	return append(EscapeJSON(bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))), '\n'), nil
+	return append(EscapeJSON(text), '\n'), nil
 }
 
 // EscapeJSON escapes what JSON allows and is not format.Visible. In a JSON text it occurs only inside strings.

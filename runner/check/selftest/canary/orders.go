@@ -1,15 +1,14 @@
 package canary
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/internal/exactjson"
 )
 
 // Paths of the canary's files inside its run.
@@ -114,13 +113,8 @@ func ParseAnswer(line []byte, id string, n int) ([]Outcome, error) {
 
 // decode reads a line that is one JSON value with known fields only.
 func decode(line []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(line))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
+	if err := exactjson.Unmarshal(line, into); err != nil {
 		return fmt.Errorf("it is not what a canary says: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("it says more than one thing in a line")
 	}
 	return nil
 }

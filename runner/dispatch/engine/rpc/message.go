@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/scidex-ai/scidex-oci/internal/exactjson"
 )
 
 // Codes of errors. Those from -32700 to -32600 are of the specification, that of Canceled is of the Language Server Protocol.
@@ -139,15 +141,13 @@ func isInteger(id []byte) bool {
 
 var errMore = errors.New("more follows the object")
 
-// strict reads one object with known fields alone.
+// strict reads one object with known fields only.
 func strict(text []byte, to any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(to); err != nil {
-		return named(err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+	switch err := exactjson.Unmarshal(text, to); {
+	case errors.Is(err, exactjson.ErrMore):
 		return errMore
+	case err != nil:
+		return named(err)
 	}
 	return nil
 }

@@ -1,13 +1,13 @@
 package rpc
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"sync"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/internal/exactjson"
 )
 
 const (
@@ -79,11 +79,8 @@ func (o *Out) put(message any) {
 
 // encode makes the line of a message, with its end.
 func encode(message any) ([]byte, error) {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(message)
-	return line.Bytes(), err
+	line, err := exactjson.Marshal(message)
+	return append(line, '\n'), err
 }
 
 // Await waits until Out is not full, and returns an error where it fails or ctx ends before.
