@@ -3,12 +3,12 @@ package dockercmd
 import (
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // container is what a line of docker run asks for.
@@ -143,15 +143,10 @@ func (c *container) takeUser(value string) error {
 	return nil
 }
 
-// dockerSize is a number of bytes, or of the unit, a power of 1024.
-const dockerSize = `^([0-9]+)([bkmgBKMG]?)b?$`
-
 func (c *container) takeMemory(value string) error {
-	found := regexp.MustCompile(dockerSize).FindStringSubmatch(value)
-	if found == nil {
-		return command.Usagef("docker run --memory %q is no size; give one such as 512m or 2g", value)
+	if _, err := spec.ParseSize(value); err != nil {
+		return command.Usagef("docker run --memory: %v", err)
 	}
-	unit := map[string]string{"k": "KiB", "m": "MiB", "g": "GiB"}[strings.ToLower(found[2])]
-	c.flags = append(c.flags, "--memory="+found[1]+unit)
+	c.flags = append(c.flags, "--memory="+value)
 	return nil
 }

@@ -12,7 +12,7 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	me := fmt.Sprintf("--user=%d:%d", os.Geteuid(), os.Getegid())
 	line := []string{
-		"-i", "--rm", "--read-only=true", "--net=none", me, "-m", "512m", "--cpus=2", "--env=A=b", "-ePATH", "-e", "NOT_SET_HERE", "--name", "n", "--workdir=/job/",
+		"-i", "--rm", "--read-only=true", "--net=none", me, "-m", "1.5g", "--cpus=2", "--env=A=b", "-ePATH", "-e", "NOT_SET_HERE", "--name", "n", "--workdir=/job/",
 		"--mount=type=bind,source=/out,target=/job", "-v", "/in:/var/lib/cwl/in:ro", "--volume=/tmp/x:/tmp", "debian:12", "sh", "-c", "--rm",
 	}
 	c, err := parse(line)
@@ -20,7 +20,7 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.id != "n" || c.workdir != "/job" || c.image != "debian:12" || !slices.Equal(c.command, []string{"sh", "-c", "--rm"}) || !c.noNetwork ||
-		!slices.Equal(c.flags, []string{"--memory=512MiB", "--cpus=2", "--env=A=b", "--env=PATH"}) {
+		!slices.Equal(c.flags, []string{"--memory=1.5g", "--cpus=2", "--env=A=b", "--env=PATH"}) {
 		t.Errorf("%+v", c)
 	}
 	l, err := c.sort()
