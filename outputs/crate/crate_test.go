@@ -163,7 +163,7 @@ func TestProfile(t *testing.T) {
 		{"", schema + "hasPart", []string{"script/fit.py", "outputs/sub/table.csv", "outputs/summary.csv", "logs/stdout.txt", "scidex-result.json"}},
 		{"", schema + "mentions", []string{action, action + "-engine"}},
 		{action, schema + "name", []string{"Run a@1"}},
-		{action, schema + "description", []string{`fit.py "a b"`}},
+		{action, schema + "description", []string{`fit.py 'a b'`}},
 		{action, schema + "startTime", []string{"2026-03-04T05:06:07.008Z"}},
 		{action, schema + "endTime", []string{"2026-03-04T05:07:07.008Z"}},
 		{action, schema + "actionStatus", []string{schema + "FailedActionStatus"}},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // placed is a file and its path in the crate.
@@ -108,7 +109,7 @@ func (d *description) action() entity {
 	run := d.run
 	id := "#run-" + url.PathEscape(run.ID)
 	a := entity{
-		ID: id, Type: "CreateAction", Name: "Run " + run.ID, Description: commandLine(run.Command),
+		ID: id, Type: "CreateAction", Name: "Run " + run.ID, Description: format.ShellLine(run.Command...),
 		StartTime: moment(run.StartedAt), EndTime: moment(run.FinishedAt), ActionStatus: refTo(statusTerms + "CompletedActionStatus"),
 	}
 	if !run.Completed {
@@ -192,16 +193,4 @@ func moment(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339Nano)
-}
-
-// commandLine is for people: other than plain words are quoted as in Go.
-func commandLine(words []string) string {
-	var shown []string
-	for _, word := range words {
-		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`\\$&|;<>()*?", r) }) {
-			word = strconv.Quote(word)
-		}
-		shown = append(shown, word)
-	}
-	return strings.Join(shown, " ")
 }
