@@ -44,18 +44,9 @@ func newCurves(r result.Result) []curve {
 		memory = "Memory, as the sum of what its processes have resident"
 	}
 	return []curve{
-		draw(curve{Title: memory}, s.TMS, floats(s.MemoryBytes), scale{quantity("memory", limit(r, "memory")), bytesUnit, func(x float64) string { return format.Size(int64(x)) }}),
-		draw(curve{Title: "CPUs in use"}, s.TMS, rates(s.TMS, s.CPUMS), scale{quantity("cpus", limit(r, "cpus")), decimal, func(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }}),
+		draw(curve{Title: memory}, s.TMS, floats(s.MemoryBytes), scale{quantity("memory", r.EnforcementOf("memory").Effective), bytesUnit, func(x float64) string { return format.Size(int64(x)) }}),
+		draw(curve{Title: "CPUs in use"}, s.TMS, rates(s.TMS, s.CPUMS), scale{quantity("cpus", r.EnforcementOf("cpus").Effective), decimal, func(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }}),
 	}
-}
-
-func limit(r result.Result, name string) string {
-	for _, e := range r.Enforced {
-		if e.Limit == name {
-			return e.Effective
-		}
-	}
-	return ""
 }
 
 func floats(list []int64) []float64 {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,7 +90,7 @@ func holder(by string) string {
 
 // amount shows the value of a limit.
 func amount(limit, value string) string {
-	if n, err := strconv.ParseInt(value, 10, 64); err == nil && slices.Contains([]string{"memory", "work_size", "log_size", "tmp", "home", "shm"}, limit) {
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && result.InBytes(limit) {
 		return format.Size(n)
 	}
 	if d, err := time.ParseDuration(value); err == nil {
@@ -121,7 +120,7 @@ func spent(r result.Result, limit string) (used float64, text string) {
 	u := r.Usage
 	switch limit {
 	case "memory":
-		return float64(u.MemoryPeakBytes), format.Size(u.MemoryPeakBytes) + sampled(u, "memory_peak_bytes")
+		return float64(u.MemoryPeakBytes), format.Size(u.MemoryPeakBytes) + u.SampledMark("memory_peak_bytes")
 	case "cpus":
 		if u.WallMS == 0 {
 			return 0, ""
@@ -129,7 +128,7 @@ func spent(r result.Result, limit string) (used float64, text string) {
 		cores := float64(u.CPUMS) / float64(u.WallMS)
 		return cores, fmt.Sprintf("%.2f on average", cores)
 	case "pids":
-		return float64(u.PidsPeak), strconv.FormatInt(u.PidsPeak, 10) + sampled(u, "pids_peak")
+		return float64(u.PidsPeak), strconv.FormatInt(u.PidsPeak, 10) + u.SampledMark("pids_peak")
 	case "work_size":
 		return float64(u.WorkBytes), format.Size(u.WorkBytes)
 	case "work_files":
@@ -141,14 +140,6 @@ func spent(r result.Result, limit string) (used float64, text string) {
 		return float64(most), format.Size(most)
 	}
 	return 0, ""
-}
-
-// sampled says that a peak is the maximum of samples and no kernel counter.
-func sampled(u result.Usage, field string) string {
-	if slices.Contains(u.Sampled, field) {
-		return " (sampled)"
-	}
-	return ""
 }
 
 // evidence lists the counters that explain an end.

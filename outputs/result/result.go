@@ -121,6 +121,14 @@ type Usage struct {
 	Sampled []string `json:"sampled,omitempty"`
 }
 
+// SampledMark marks a field for people if it is the maximum of samples and no kernel counter.
+func (u Usage) SampledMark(field string) string {
+	if slices.Contains(u.Sampled, field) {
+		return " (sampled)"
+	}
+	return ""
+}
+
 // Evidence holds the kernel's own counters, and what the watchdog saw if it ended the run.
 type Evidence struct {
 	OOMKills   int64 `json:"oom_kills"`
@@ -161,6 +169,21 @@ type Enforcement struct {
 	Asked     string `json:"asked"`
 	Effective string `json:"effective"`
 	By        string `json:"by"`
+}
+
+// EnforcementOf is that of a limit; zero if the report has none.
+func (r Report) EnforcementOf(limit string) Enforcement {
+	for _, e := range r.Enforced {
+		if e.Limit == limit {
+			return e
+		}
+	}
+	return Enforcement{}
+}
+
+// InBytes reports whether the values of a limit are numbers of bytes.
+func InBytes(limit string) bool {
+	return slices.Contains([]string{"memory", "work_size", "log_size", "tmp", "home", "shm"}, limit)
 }
 
 // Values of Enforcement.By in this version.

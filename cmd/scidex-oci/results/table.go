@@ -81,17 +81,9 @@ func (t Table) usage(r result.Result) {
 	t.Row("time", spent(r.Usage))
 	memory := "not measured" // it is never really zero
 	if peak := r.Usage.MemoryPeakBytes; peak > 0 {
-		memory = format.Size(peak) + sizeOf(limit(r, "memory")) + sampled(r.Usage, "memory_peak_bytes")
+		memory = format.Size(peak) + sizeOf(r.EnforcementOf("memory").Effective) + r.Usage.SampledMark("memory_peak_bytes")
 	}
 	t.Row("memory", memory)
-}
-
-// sampled marks a figure that is the largest sample.
-func sampled(u result.Usage, field string) string {
-	if slices.Contains(u.Sampled, field) {
-		return " (sampled)"
-	}
-	return ""
 }
 
 func (t Table) outputs(r result.Result) {
@@ -174,20 +166,11 @@ func Ending(r result.Result) string {
 
 // spent is the time of a run, and how long it was suspended.
 func spent(u result.Usage) string {
-	text := fmt.Sprintf("wall %s, cpu %s", format.Duration(u.WallMS), format.Duration(u.CPUMS)) + sampled(u, "cpu_ms")
+	text := fmt.Sprintf("wall %s, cpu %s", format.Duration(u.WallMS), format.Duration(u.CPUMS)) + u.SampledMark("cpu_ms")
 	if u.SuspendedMS > 0 {
 		text += fmt.Sprintf(", suspended %s", format.Duration(u.SuspendedMS))
 	}
 	return text
-}
-
-func limit(r result.Result, name string) string {
-	for _, one := range r.Enforced {
-		if one.Limit == name {
-			return one.Effective
-		}
-	}
-	return ""
 }
 
 // sizeOf is " of SIZE" for a limit in bytes.
@@ -201,7 +184,7 @@ func sizeOf(effective string) string {
 // readable is a limit's value for a person: those in bytes get a unit.
 func readable(limit, value string) string {
 	bytes, err := strconv.ParseInt(value, 10, 64)
-	if err != nil || !slices.Contains([]string{"memory", "work_size", "log_size", "tmp", "home", "shm"}, limit) {
+	if err != nil || !result.InBytes(limit) {
 		return screen.Escape(value)
 	}
 	return format.Size(bytes)

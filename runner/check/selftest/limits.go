@@ -36,7 +36,7 @@ func (s *session) exceedLimits(ctx context.Context, main result.Result) error {
 // untestedLimits are the checks of limits that the result does not have and should, and of those that it has and no test knows.
 func untestedLimits(main result.Result, tested []string) (all []check.Check) {
 	for _, limit := range []string{"memory", "cpus", "pids", "timeout"} {
-		if heldBy(main, limit) == (result.Enforcement{}) {
+		if main.EnforcementOf(limit) == (result.Enforcement{}) {
 			all = append(all, known("limit", limit, check.Fail, "the result of the run does not say who held it"))
 		}
 	}
@@ -72,7 +72,7 @@ func (s *session) limitChecks(ctx context.Context, main result.Result, lt limitT
 		}
 		status, seen := byLoad(*exceeded)
 		seen = fmt.Sprintf("held by %s; %s", e.By, seen)
-		if now := heldBy(exceeded.Result, e.Limit); now.By != e.By {
+		if now := exceeded.Result.EnforcementOf(e.Limit); now.By != e.By {
 			status, seen = check.Fail, fmt.Sprintf("held by %s in one run and by %q in another", e.By, now.By)
 		}
 		all = append(all, known("limit", target, status, seen))
@@ -120,7 +120,7 @@ func (s *session) exceed(ctx context.Context, lt limitTest, limits string) (*loa
 
 // readable formats the value of a limit for a person.
 func readable(limit, value string) string {
-	if n, err := strconv.ParseInt(value, 10, 64); err == nil && slices.Contains([]string{"memory", "tmp", "log_size", "work_size"}, limit) {
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && result.InBytes(limit) {
 		return spec.Size(n).String()
 	}
 	return value
@@ -225,16 +225,6 @@ type load struct {
 	Result   result.Result
 }
 
-// heldBy returns what held a limit of a run; the zero Enforcement if its result does not say.
-func heldBy(r result.Result, limit string) result.Enforcement {
-	for _, e := range r.Enforced {
-		if e.Limit == limit {
-			return e
-		}
-	}
-	return result.Enforcement{}
-}
-
 // step returns the result and the count of an attempt with one step; "" if the canary did not answer.
 func (l load) step(n int, name string) (got string, count int64) {
 	if n >= len(l.Outcomes) {
@@ -253,7 +243,7 @@ func exceededMemory(l load) (check.Status, string) {
 	got, taken := l.step(0, "take")
 	at := l.Asked.Memory
 	switch {
-	case heldBy(l.Result, "memory").By != "cgroup":
+	case l.Result.EnforcementOf("memory").By != "cgroup":
 		if got == "ENOMEM" && taken <= int64(at) {
 			return check.Pass, fmt.Sprintf("at %s a process was refused more after %s; it holds for each process alone", at, spec.Size(taken))
 		}
@@ -268,7 +258,7 @@ func exceededPids(l load) (check.Status, string) {
 	got, made := l.step(0, "fork")
 	at := l.Asked.Pids
 	switch {
-	case heldBy(l.Result, "pids").By != "cgroup":
+	case l.Result.EnforcementOf("pids").By != "cgroup":
 		if got == "EAGAIN" && made <= at {
 			return check.Pass, fmt.Sprintf("at %d a process was refused another after %d", at, made)
 		}
@@ -321,7 +311,7 @@ func exceededWorkSize(l load) (check.Status, string) {
 	got, piled := l.step(0, "write")
 	at := l.Asked.WorkSize
 	switch {
-	case heldBy(l.Result, "work_size").By == "tmpfs":
+	case l.Result.EnforcementOf("work_size").By == "tmpfs":
 		if most := int64(at) / canary.FileBytes; got == "ENOSPC" && piled <= most && piled > most/2 {
 			return check.Pass, fmt.Sprintf("at %s no more than %s went in", at, spec.Size(piled*canary.FileBytes))
 		}
@@ -336,7 +326,7 @@ func exceededWorkFiles(l load) (check.Status, string) {
 	got, made := l.step(0, "write")
 	at := l.Asked.WorkFiles
 	switch {
-	case heldBy(l.Result, "work_files").By == "tmpfs":
+	case l.Result.EnforcementOf("work_files").By == "tmpfs":
 		if got == "ENOSPC" && made <= at && made > at/2 {
 			return check.Pass, fmt.Sprintf("at %d no more than %d names went in", at, made)
 		}
