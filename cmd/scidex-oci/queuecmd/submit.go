@@ -17,7 +17,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -135,7 +134,7 @@ func (s *submission) batch(ctx context.Context, name string) error {
 		return s.refuse(spec.Analysis{}, err)
 	}
 	defer lines.Close() //nolint:errcheck // it was only read
-	good, bad, err := lines.Gather(exportRefused, s.tellBad)
+	good, bad, err := lines.Gather(exportRefused, runflags.TellBad(s.program, s.request.JSON))
 	if err != nil {
 		return s.refuse(spec.Analysis{}, err)
 	}
@@ -151,13 +150,6 @@ func (s *submission) batch(ctx context.Context, name string) error {
 		return s.refuse(spec.Analysis{}, err)
 	}
 	return nil
-}
-
-func (s *submission) tellBad(line batch.Line) {
-	fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
-	if s.request.JSON {
-		_ = screen.WriteJSON(s.program.Stdout, runner.Refused(line.Analysis, &request.Error{Err: line.Err}, s.program.Build.Version))
-	}
 }
 
 // exportRefused is why a manifest cannot request an export.

@@ -11,8 +11,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
+	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch/sweep"
@@ -183,4 +186,14 @@ func (l *Lines) Survey(check func(batch.Line) error, bad func(batch.Line)) (batc
 		return batch.Survey{Lines: -1, Largest: admission.LimitsOf(l.Under)}, nil
 	}
 	return batch.Look(l.Source(), check, l.At, bad)
+}
+
+// TellBad tells the caller of bad lines, with --json as the results of refused analyses, too.
+func TellBad(p *command.Program, json bool) func(batch.Line) {
+	return func(line batch.Line) {
+		fmt.Fprintf(p.Stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
+		if json {
+			_ = screen.WriteJSON(p.Stdout, runner.Refused(line.Analysis, &request.Error{Err: line.Err}, p.Build.Version))
+		}
+	}
 }

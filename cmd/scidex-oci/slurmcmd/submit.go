@@ -12,10 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
-	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -81,7 +79,7 @@ func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 		return err
 	}
 	defer lines.Close() //nolint:errcheck // it was only read
-	good, bad, err := lines.Gather(slurm.CheckAnalysis, s.tellBad)
+	good, bad, err := lines.Gather(slurm.CheckAnalysis, runflags.TellBad(p, s.request.JSON))
 	if err != nil {
 		return err
 	}
@@ -99,13 +97,6 @@ func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 	}
 	err = command.UntilStopped(c.Context, func(ctx context.Context) error { return s.submit(ctx, lines, good) })
 	return cmp.Or(s.left, err)
-}
-
-func (s *submission) tellBad(line batch.Line) {
-	fmt.Fprintf(s.program.Stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
-	if s.request.JSON {
-		_ = screen.WriteJSON(s.program.Stdout, runner.Refused(line.Analysis, &request.Error{Err: line.Err}, s.program.Build.Version))
-	}
 }
 
 // print prints the scripts. It touches nothing.
