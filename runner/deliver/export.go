@@ -132,6 +132,14 @@ func exportOne(ctx context.Context, host *phase.Host, target *outputs.Target, e 
 	return target.Put(e.Path, fs.FileMode(e.Mode), content)
 }
 
+// OutputsHere returns an error if the outputs of a run cannot be taken: it has not ended, or retention removed their contents.
+func OutputsHere(run catalog.Run) error {
+	if !run.State.Final() {
+		return fmt.Errorf("run %q is %s; its outputs are here when it has ended", run.Key, run.State)
+	}
+	return OutputsRemoved(run)
+}
+
 // OutputsRemoved returns an error with the time if retention removed the contents of a run's outputs, or nil.
 func OutputsRemoved(run catalog.Run) error {
 	if run.OutputsRemovedAt.IsZero() {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -59,10 +58,7 @@ func runCrate(ctx context.Context, st *stores.Stores, o crateOptions, name strin
 	if err != nil {
 		return err
 	}
-	if !run.State.Final() {
-		return fmt.Errorf("run %q is %s; it can be a crate when it has ended", run.Key, run.State)
-	}
-	if err := deliver.OutputsRemoved(run); err != nil {
+	if err := deliver.OutputsHere(run); err != nil {
 		return err
 	}
 	result, err := watch.Show(ctx, st.Host, run)

@@ -66,8 +66,8 @@ func runOutputsExport(ctx context.Context, p *command.Program, st *stores.Stores
 	if err != nil {
 		return err
 	}
-	if !run.State.Final() {
-		return fmt.Errorf("run %q is %s; its outputs are here when it has ended", run.Key, run.State)
+	if err := deliver.OutputsHere(run); err != nil {
+		return err
 	}
 	here, err := os.Getwd()
 	if err != nil {

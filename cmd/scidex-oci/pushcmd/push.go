@@ -65,10 +65,7 @@ func push(ctx context.Context, p *command.Program, st *stores.Stores, o pushOpti
 	if err != nil {
 		return err
 	}
-	if !run.State.Final() {
-		return fmt.Errorf("run %q is %s; its outputs are here when it has ended", run.Key, run.State)
-	}
-	if err := deliver.OutputsRemoved(run); err != nil {
+	if err := deliver.OutputsHere(run); err != nil {
 		return err
 	}
 	how, err := registries.Options(p, o.plainHTTP)

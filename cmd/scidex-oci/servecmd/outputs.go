@@ -2,7 +2,6 @@ package servecmd
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
@@ -77,8 +76,8 @@ func (p *peer) export(ctx context.Context, r rpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !run.State.Final() {
-		return nil, fmt.Errorf("run %q is %s; its outputs are here when it has ended", run.Key, run.State)
+	if err := deliver.OutputsHere(run); err != nil {
+		return nil, err
 	}
 	dir := options.Absolute(p.Program.Options.Dir, params.Directory)
 	done, err := p.Reading(ctx)
