@@ -5,13 +5,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/retry"
 
+	"github.com/scidex-ai/scidex-oci/internal/loopback"
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
@@ -77,18 +77,5 @@ func checkRedirect(to *http.Request, via []*http.Request) error {
 func (p *puller) speaksPlainHTTP(err error) bool {
 	var record tls.RecordHeaderError
 	plain := errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &record)
-	return plain && !p.repo.PlainHTTP && isLoopback(p.repo.Reference.Registry)
-}
-
-// isLoopback reports whether host[:port] names this machine, without a look-up.
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		host = address
-	}
-	if len(host) > 2 && host[0] == '[' {
-		host = host[1 : len(host)-1]
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return plain && !p.repo.PlainHTTP && loopback.Names(p.repo.Reference.Registry)
 }

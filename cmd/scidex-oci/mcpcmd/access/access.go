@@ -8,11 +8,10 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"strings"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/loopback"
 	"github.com/scidex-ai/scidex-oci/outputs/connlimit"
 )
 
@@ -22,19 +21,10 @@ const bodyTime = 30 * time.Second
 // Loopback checks the address to listen on, which must be of the loopback.
 func Loopback(address string) (string, error) {
 	host, _, err := net.SplitHostPort(address)
-	if err != nil || !isLoopback(host) {
+	if err != nil || !loopback.Names(host) {
 		return "", errors.New("give an address of the loopback with a port, such as 127.0.0.1:8765; a tunnel (ssh -L) reaches it from elsewhere")
 	}
 	return address, nil
-}
-
-// isLoopback reports whether a host, as in a URL, is this machine.
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil && ip.IsLoopback()
 }
 
 // Guard passes on requests with the key, which come from this machine (DNS rebinding has a name of its own in Host). Their bodies
@@ -42,7 +32,7 @@ func isLoopback(host string) bool {
 func Guard(key Key, most int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case !isLoopback(hostOf(r.Host)) || !fromHere(r.Header["Origin"]):
+		case !loopback.Names(r.Host) || !fromHere(r.Header["Origin"]):
 			w.Header().Set("Connection", "close")
 			http.Error(w, "scidex-oci mcp answers programs of this machine alone: Host and Origin name the loopback", http.StatusForbidden)
 		case !key.opens(r.Header["Authorization"]):
@@ -57,19 +47,11 @@ func Guard(key Key, most int64, next http.Handler) http.Handler {
 	})
 }
 
-// hostOf is a host without its port.
-func hostOf(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		return name
-	}
-	return host
-}
-
 // fromHere reports whether no page of another site has sent a request.
 func fromHere(origins []string) bool {
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
-		if err != nil || !isLoopback(u.Hostname()) {
+		if err != nil || !loopback.Names(u.Hostname()) {
 			return false
 		}
 	}
