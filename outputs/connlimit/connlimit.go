@@ -7,6 +7,7 @@ package connlimit
 import (
 	"container/list"
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"sync"
@@ -34,6 +35,29 @@ type Listener struct {
 // New bounds the connections of a listener. The server needs ConnContext.
 func New(l net.Listener, limits Limits) *Listener {
 	return &Listener{Listener: l, limits: limits, strangers: list.New()}
+}
+
+// Serve serves a listener within limits until ctx ends, and gives the answers in progress as much time as last then. It closes the
+// listener, and leaves nothing running. The error is nil if it was ctx that ended it.
+func Serve(ctx context.Context, l net.Listener, server *http.Server, limits Limits, last time.Duration) error {
+	server.ConnContext = ConnContext
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(New(l, limits)) }()
+	select {
+	case err := <-served:
+		return errors.Join(err, server.Close())
+	case <-ctx.Done():
+	}
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), last)
+	defer cancel()
+	err := server.Shutdown(late)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close() // ends the contexts of requests, too
+	}
+	if end := <-served; !errors.Is(end, http.ErrServerClosed) {
+		err = errors.Join(err, end)
+	}
+	return err
 }
 
 // conn is one connection.

@@ -13,7 +13,6 @@ package ui
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -130,26 +129,10 @@ func (s *Server) Serve(ctx context.Context) error {
 	base, end := context.WithCancel(ctx)
 	defer end()
 	server := &http.Server{
-		Handler: s, BaseContext: func(net.Listener) context.Context { return base }, ConnContext: connlimit.ConnContext,
+		Handler: s, BaseContext: func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: headerPatience, ReadTimeout: readPatience, WriteTimeout: writePatience, IdleTimeout: idlePatience,
 		DisableGeneralOptionsHandler: true, MaxHeaderBytes: headerMax, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // client errors
 	}
-	served := make(chan error, 1)
-	l := connlimit.New(s.listener, connlimit.Limits{Strangers: strangersMax, Kept: connectionsMax, Patience: readPatience})
-	go func() { served <- server.Serve(l) }()
-	select {
-	case err := <-served:
-		return errors.Join(err, server.Close())
-	case <-ctx.Done():
-	}
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
-	defer cancel()
-	err := server.Shutdown(late)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close()
-	}
-	if last := <-served; !errors.Is(last, http.ErrServerClosed) {
-		err = errors.Join(err, last)
-	}
-	return err
+	limits := connlimit.Limits{Strangers: strangersMax, Kept: connectionsMax, Patience: readPatience}
+	return connlimit.Serve(ctx, s.listener, server, limits, farewell)
 }

@@ -114,26 +114,16 @@ func checked(next http.Handler) http.Handler {
 // newServer makes the server of clients over HTTP.
 func newServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: h, ConnContext: connlimit.ConnContext, ReadHeaderTimeout: headTime, IdleTimeout: idle, MaxHeaderBytes: 64 << 10,
+		Handler: h, ReadHeaderTimeout: headTime, IdleTimeout: idle, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }
 
 // serveHTTP serves until ctx ends.
 func serveHTTP(ctx context.Context, l net.Listener, server *http.Server) error {
-	l = connlimit.New(l, connlimit.Limits{Strangers: mostStrangers, Kept: mostConnections, Patience: server.ReadHeaderTimeout})
-	closed := make(chan struct{})
-	defer context.AfterFunc(ctx, func() {
-		defer close(closed)
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
-		defer cancel()
-		if server.Shutdown(last) != nil {
-			server.Close()
-		}
-	})()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	limits := connlimit.Limits{Strangers: mostStrangers, Kept: mostConnections, Patience: server.ReadHeaderTimeout}
+	if err := connlimit.Serve(ctx, l, server, limits, lastTime); err != nil {
 		return fmt.Errorf("mcp: %w", err)
 	}
-	<-closed
 	return nil
 }

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -26,7 +25,7 @@ const (
 
 // Server answers GET /metrics and GET /healthz.
 type Server struct {
-	http  *http.Server
+	stop  context.CancelFunc
 	ended chan error
 }
 
@@ -41,12 +40,14 @@ func (m *Metrics) Serve(l net.Listener, healthy func() bool, log *slog.Logger) *
 		}
 		_, _ = io.WriteString(w, "ok\n")
 	})
-	s := &Server{ended: make(chan error, 1), http: &http.Server{
-		Handler: kept(mux), ConnContext: connlimit.ConnContext, MaxHeaderBytes: headerBytes, ReadTimeout: requestTime, WriteTimeout: responseTime, IdleTimeout: idleTime,
+	server := &http.Server{
+		Handler: kept(mux), MaxHeaderBytes: headerBytes, ReadTimeout: requestTime, WriteTimeout: responseTime, IdleTimeout: idleTime,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Server{stop: stop, ended: make(chan error, 1)}
 	go func() {
-		s.ended <- s.http.Serve(connlimit.New(l, connlimit.Limits{Strangers: connections, Kept: connections, Patience: idleTime}))
+		s.ended <- connlimit.Serve(ctx, l, server, connlimit.Limits{Strangers: connections, Kept: connections, Patience: idleTime}, shutdownGrace)
 	}()
 	return s
 }
@@ -76,13 +77,6 @@ func kept(next http.Handler) http.Handler {
 
 // Close ends the server, and open requests after a moment. Its error is that it has ended before.
 func (s *Server) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
-	defer cancel()
-	if s.http.Shutdown(ctx) != nil {
-		_ = s.http.Close() // ends their contexts, too
-	}
-	if err := <-s.ended; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	s.stop()
+	return <-s.ended
 }
