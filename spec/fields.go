@@ -112,6 +112,9 @@ func (f Field) Parse(a *Analysis, words []string) (err error) {
 	return err
 }
 
+// Clear makes the field of an analysis an unset one.
+func (f Field) Clear(a *Analysis) { f.in(a).SetZero() }
+
 // Text is the field's value as a message shows it.
 func (f Field) Text(a Analysis) string { return fmt.Sprint(f.in(&a)) }
 

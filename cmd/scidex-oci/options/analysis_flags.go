@@ -33,6 +33,7 @@ func (o *Analysis) flag(f spec.Field) *Flag {
 		for i, from := range l {
 			of := &o.of[i]
 			of.dir, of.file = from.dir, from.file
+			f.Clear(&of.analysis)
 			if t := from.text(f.Flag); t.Given {
 				if err := o.read(f, &of.analysis, t); of.err == nil {
 					of.err = err
@@ -44,7 +45,7 @@ func (o *Analysis) flag(f spec.Field) *Flag {
 	return made
 }
 
-// read sets a field to the values of its flag. An empty one would read as "not given".
+// read sets a field to the values of its flag, also if it refuses them. An empty one would read as "not given".
 func (o *Analysis) read(f spec.Field, a *spec.Analysis, t Text) (err error) {
 	switch to := f.At(a).(type) {
 	case *map[string]string:
@@ -59,13 +60,14 @@ func (o *Analysis) read(f spec.Field, a *spec.Analysis, t Text) (err error) {
 		*to = &on
 		return err
 	}
+	err = f.Parse(a, t.Values)
 	if slices.Contains(t.Values, "") {
 		return Text{Label: t.Label}.Refuse("is empty; give a value or leave it out")
 	}
 	if given := slices.Compact(slices.Clone(t.Values)); f.Only != "" && len(given) > 1 {
 		return fmt.Errorf("%s is given twice (%s): %s", t.Label, format.Line(strings.Join(given, ", "), 200), f.Only)
 	}
-	if err := f.Parse(a, t.Values); err != nil {
+	if err != nil {
 		return t.Wrap(err)
 	}
 	return nil

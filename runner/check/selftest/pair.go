@@ -56,8 +56,8 @@ func (p *pair) launch(ctx context.Context, secret string) (err error) {
 	for i, role := range roles {
 		var failed error
 		given, drop := started[i].Given()
-		if p.canaries[i], failed = p.start(ctx, role, raised(p.view.Analysis), p.orders(i), given); failed != nil {
-			drop()
+		if p.canaries[i], failed = p.start(ctx, role, raised(p.view.Analysis), p.orders(i), given); p.canaries[i] == nil {
+			drop() // the run of one that was started takes it, also if it is to stop
 		}
 		err = errors.Join(err, failed)
 	}
