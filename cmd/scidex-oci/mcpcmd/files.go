@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 const (
@@ -44,12 +45,7 @@ func (f file) content() ([]byte, error) {
 }
 
 // shown is a name in a message.
-func shown(name string) string {
-	if len(name) > mostName {
-		name = name[:mostName] + "…"
-	}
-	return `"` + screen.Escape(name) + `"`
-}
+func shown(name string) string { return `"` + screen.Escape(format.Cut(name, mostName)) + `"` }
 
 // checkName refuses names that are not plainly below /work.
 func checkName(name string) error {

@@ -31,6 +31,7 @@ func TestFilesRefused(t *testing.T) {
 		`file "\xff": give a name without`:           {{Name: "\xff"}},
 		`file "a\u200b": give a name without`:        {{Name: "a\u200b"}},
 		`the name has 513 bytes`:                     {{Name: strings.Repeat("x", mostName+1)}},
+		`é…": the name has 1201 bytes`:               {{Name: "x" + strings.Repeat("é", 600)}},
 		`file "a" is given twice`:                    {{Name: "a"}, {Name: "a"}},
 		`file "a": give text or base64, not both`:    {{Name: "a", Text: text(""), Base64: "aGk="}},
 		`file "a": illegal base64 data`:              {{Name: "a", Base64: "*"}},

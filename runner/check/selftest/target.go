@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // Target is a service that no analysis may reach. It holds no user, password or database, so that no secret is kept or
@@ -126,11 +128,7 @@ func shown(text string) string {
 	} else if at := strings.LastIndex(text, "@"); at > 0 {
 		text = "..." + text[at:]
 	}
-	const most = 120 // bytes
-	if len(text) > most {
-		text = text[:most] + "..."
-	}
-	return strconv.Quote(text)
+	return strconv.Quote(format.Cut(text, 120))
 }
 
 // parsePostgres parses a PostgreSQL URL after its scheme: [USER[:PASSWORD]@][HOST[:PORT][,...]][/DATABASE][?PARAMETERS],

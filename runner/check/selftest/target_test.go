@@ -76,6 +76,13 @@ func TestParseTargetRefuses(t *testing.T) {
 	}
 }
 
+// TestTargetCutBetweenCharacters: what an error repeats of a long target ends with a whole character.
+func TestTargetCutBetweenCharacters(t *testing.T) {
+	if _, err := ParseTarget("x" + strings.Repeat("é", 200)); err == nil || !strings.Contains(err.Error(), `é…"`) {
+		t.Errorf("%v", err)
+	}
+}
+
 // No error repeats a password.
 func FuzzParseTarget(f *testing.F) {
 	for _, text := range []string{

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/internal/exactjson"
+	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
 // Paths of the canary's files inside its run.
@@ -128,12 +129,7 @@ func (o Outcome) String() string {
 	for _, step := range o.Steps() {
 		list = append(list, strings.TrimSpace(step+" "+o.Got[step]))
 	}
-	const most = 400 // bytes
-	text := strings.Join(list, ", ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "..."
-	}
-	return text
+	return format.Cut(strings.Join(list, ", "), 400)
 }
 
 // maxListed bounds what one outcome lists.
