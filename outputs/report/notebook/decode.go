@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 )
 
 // decoder reads JSON piece by piece, so that a notebook of a million cells costs no more than one of a few. Where it finds a
@@ -111,27 +113,27 @@ func (d decoder) joined(most int, between string) (string, bool, error) {
 	if err != nil {
 		return "", false, err
 	}
-	all := bounded{most: most}
+	all := bounded.Head(most)
 	switch t := token.(type) {
 	case string:
-		all.add(t)
+		fmt.Fprint(all, t)
 	case json.Delim:
 		if t != '[' {
 			return "", false, d.leave(t)
 		}
-		for d.More() {
-			part, err := d.part()
-			if err != nil {
-				return all.String(), all.cut, err
+		for err == nil && d.More() {
+			if all.Total() > 0 {
+				fmt.Fprint(all, between)
 			}
-			if all.Len() > 0 {
-				all.add(between)
-			}
-			all.add(part)
+			var part string
+			part, err = d.part()
+			fmt.Fprint(all, part)
 		}
-		_, err = d.Token()
+		if err == nil {
+			_, err = d.Token()
+		}
 	}
-	return all.String(), all.cut, err
+	return strings.ToValidUTF8(all.String(), ""), all.Cut(), err // a last character may be cut
 }
 
 // part is one string of a list, "" for anything else.
@@ -147,19 +149,4 @@ func (d decoder) part() (string, error) {
 		return "", d.leave(t)
 	}
 	return "", nil
-}
-
-// bounded is a text up to a number of bytes.
-type bounded struct {
-	strings.Builder
-	most int
-	cut  bool
-}
-
-func (b *bounded) add(text string) {
-	if room := b.most - b.Len(); len(text) > room {
-		b.cut = true
-		text = strings.ToValidUTF8(text[:room], "")
-	}
-	b.WriteString(text)
 }

@@ -65,6 +65,10 @@ func TestBounds(t *testing.T) {
 	if len(c.Source) != TextMax || !c.Cut || len(c.Outputs) != OutputsMax || c.More != 1 {
 		t.Errorf("%d bytes, %v; %d outputs, %d more", len(c.Source), c.Cut, len(c.Outputs), c.More)
 	}
+	head := strings.Repeat("x", TextMax-1)
+	if c := read(t, `{"cells":[{"cell_type":"code","source":["`+head+`","é","y"]}]}`).Cells[0]; c.Source != head || !c.Cut {
+		t.Errorf("a text that is cut between characters ends with %q", c.Source[TextMax-2:])
+	}
 	if o := c.Outputs[0]; len(o.Text) != TextMax || !o.Cut || o.Stream != "stdout" {
 		t.Errorf("%d bytes, %v, of %q", len(o.Text), o.Cut, o.Stream)
 	}
