@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 )
 
 // usrDirs are top-level directories that a merged /usr makes links; lib32 and libx32 are Debian's.
@@ -183,17 +184,15 @@ func addEtcLinks(tree *Tree, root string) error {
 func addEtcFiles(tree *Tree, root string) error {
 	for _, name := range etcFiles {
 		source := filepath.Join(root, name)
-		info, err := os.Stat(source)
+		f, err := regular.OpenTarget(source)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if !info.Mode().IsRegular() || info.Size() > maxCopy {
-			return fmt.Errorf("%s is no regular file of at most %s", source, format.Size(maxCopy))
-		}
-		data, err := os.ReadFile(source)
+		data, err := bounded.ReadFile(f, maxCopy)
+		f.Close()
 		if err != nil {
 			return err
 		}

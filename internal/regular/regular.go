@@ -1,5 +1,5 @@
-// Package regular opens regular files and nothing else. A FIFO, a device or a link that has the name of a file does not block and is not
-// followed: the error says what it is.
+// Package regular opens regular files and nothing else. A FIFO or a device that has the name of a file does not block, and a link is
+// only followed if that is asked for: the error says what it is.
 package regular
 
 import (
@@ -15,11 +15,16 @@ import (
 var ErrIrregular = errors.New("no regular file")
 
 // Open opens a file for reading. The last name is no link; those before it may be.
-func Open(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+func Open(path string) (*os.File, error) { return open(path, unix.O_NOFOLLOW, unix.Lstat) }
+
+// OpenTarget is Open of what a path leads to: the last name may be a link, too.
+func OpenTarget(path string) (*os.File, error) { return open(path, 0, unix.Stat) }
+
+func open(path string, flags int, stat func(string, *unix.Stat_t) error) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|flags, 0)
 	if err != nil {
 		var st unix.Stat_t
-		if unix.Lstat(path, &st) == nil && st.Mode&unix.S_IFMT != unix.S_IFREG { // such as a link, which is ELOOP, or a socket, ENXIO
+		if stat(path, &st) == nil && st.Mode&unix.S_IFMT != unix.S_IFREG { // such as a link, which is ELOOP, or a socket, ENXIO
 			err = irregular(path, st.Mode)
 		}
 		return nil, err

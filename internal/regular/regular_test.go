@@ -37,6 +37,11 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for name, want := range map[string]string{"here": "a directory", "fifo": "a FIFO", "socket": "a unix socket"} {
+		if _, err := regular.OpenTarget(at(name)); !errors.Is(err, regular.ErrIrregular) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s as a target: %v", name, err)
+		}
+	}
 	if _, err := regular.Open(os.DevNull); !errors.Is(err, regular.ErrIrregular) || !strings.Contains(err.Error(), "a device") {
 		t.Errorf("a device: %v", err)
 	}
@@ -51,6 +56,18 @@ func TestOpen(t *testing.T) {
 		}
 		f.Close()
 	}
+}
+
+func TestOpenTarget(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(os.WriteFile(link+"ed", []byte("content"), 0o600), os.Symlink("linked", link)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := regular.OpenTarget(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
 }
 
 // A loop on the way does not show what the file is.

@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -132,21 +131,17 @@ func isPythonPrefix(prefix string) bool {
 
 // venvHome reads "home" of a virtual environment.
 func venvHome(dir *os.File) (home string, isVenv bool, err error) {
-	f, err := os.OpenFile(filepath.Join(inode.ProcPath(dir), venvConfig), os.O_RDONLY|unix.O_NONBLOCK, 0) //nolint:forbidigo // below the inode that was checked
+	f, err := regular.OpenTarget(filepath.Join(inode.ProcPath(dir), venvConfig))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil
 	}
-	if err != nil {
-		return "", true, fmt.Errorf("its %s: %w", venvConfig, inode.Plain(err))
+	var text []byte
+	if err == nil {
+		defer f.Close()
+		text, err = bounded.ReadFile(f, maxVenvConfig)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxVenvConfig {
-		return "", true, errors.Join(fmt.Errorf("its %s is no regular file of at most %d KiB; make the environment again", venvConfig, maxVenvConfig>>10), err)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxVenvConfig))
 	if err != nil {
-		return "", true, err
+		return "", true, fmt.Errorf("its %s: %w; make the environment again", venvConfig, inode.Plain(err))
 	}
 	for line := range strings.Lines(string(text)) {
 		key, value, ok := strings.Cut(line, "=")
