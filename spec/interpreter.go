@@ -1,8 +1,11 @@
 package spec
 
 import (
+	"bufio"
 	_ "embed"
+	"errors"
 	"fmt"
+	"io"
 	"path"
 	"strings"
 )
@@ -12,13 +15,22 @@ import (
 //go:embed notebook.py
 var notebook string
 
+// FirstLine reads the first line of a script, without its end, and at most as much as the kernel does of a shebang
+// (BINPRM_BUF_SIZE, 256 bytes).
+func FirstLine(script io.Reader) (string, error) {
+	line, err := bufio.NewReader(io.LimitReader(script, 256)).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return strings.TrimSuffix(line, "\n"), err
+}
+
 // Interpreter returns the words before a script's path: those of its shebang, split like the kernel (execve(2): the
-// interpreter and at most one argument), else by its extension. firstLine is the script's first line. The script needs no
-// execute bit.
+// interpreter and at most one argument), else by its extension. firstLine is what FirstLine reads. The script needs no execute
+// bit.
 func Interpreter(script, firstLine string) ([]string, error) {
-	line, _, _ := strings.Cut(firstLine, "\n")
-	if strings.HasPrefix(line, "#!") {
-		return shebang(script, strings.TrimPrefix(line, "#!"))
+	if rest, found := strings.CutPrefix(firstLine, "#!"); found {
+		return shebang(script, rest)
 	}
 	switch ext := path.Ext(script); ext {
 	case ".py":

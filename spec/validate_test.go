@@ -314,18 +314,28 @@ func TestNewID(t *testing.T) {
 	}
 }
 
+func TestFirstLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"#!/bin/sh\nrest": "#!/bin/sh", "": "", "no newline": "no newline", strings.Repeat("x", 300): strings.Repeat("x", 256),
+	} {
+		if got, err := FirstLine(strings.NewReader(text)); err != nil || got != want {
+			t.Errorf("the first line of %.20q is %.20q (%v)", text, got, err)
+		}
+	}
+}
+
 func TestInterpreter(t *testing.T) {
 	for _, c := range []struct {
 		script, line string
 		want         []string
 	}{
-		{"a.py", "import os\n", []string{"python3"}},
+		{"a.py", "import os", []string{"python3"}},
 		{"a.R", "", []string{"Rscript"}},
 		{"a.r", "", []string{"Rscript"}},
 		{"a.jl", "", []string{"julia"}},
 		{"x/a.sh", "# !", []string{"sh"}},
-		{"a", "#!/bin/sh\n", []string{"/bin/sh"}},
-		{"a.py", "#! /usr/bin/env  python3 -u \n", []string{"/usr/bin/env", "python3 -u"}},
+		{"a", "#!/bin/sh", []string{"/bin/sh"}},
+		{"a.py", "#! /usr/bin/env  python3 -u ", []string{"/usr/bin/env", "python3 -u"}},
 		{"a", "#!\t/usr/bin/perl\t-w", []string{"/usr/bin/perl", "-w"}},
 		{"a.ipynb", "{", []string{"python3", "-c", notebook}},
 		{"a.ipynb", "#!/bin/sh", []string{"/bin/sh"}},
@@ -339,7 +349,7 @@ func TestInterpreter(t *testing.T) {
 		{"a.txt", "", "nothing says what runs it"},
 		{"a", "#!", "names no interpreter by an absolute path"},
 		{"a.py", "#!python3", "names no interpreter by an absolute path"},
-		{"a.py", "#!/usr/bin/env python3\r\n", "Windows"},
+		{"a.py", "#!/usr/bin/env python3\r", "Windows"},
 		{"a.py", "#!/bin/\x00sh", "names no interpreter"},
 	} {
 		got, err := Interpreter(c.script, c.line)

@@ -1,16 +1,12 @@
 package hints
 
 import (
-	"bufio"
-	"io"
 	"path/filepath"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
-
-// maxShebang is what the kernel reads of a file to find its interpreter, in bytes (execve(2)).
-const maxShebang = 256
 
 // interpreter is the interpreter that a file in a bound directory names, "" if it is no script: the kernel says of both that
 // they are not there.
@@ -24,8 +20,8 @@ func (f Facts) interpreter(name string) (interpreter string, there bool) {
 		return "", false
 	}
 	defer file.Close()
-	line, _ := bufio.NewReader(io.LimitReader(file, maxShebang)).ReadString('\n') // what could be read will do
-	line, script := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "#!")
+	line, _ := spec.FirstLine(file) // what could be read will do
+	line, script := strings.CutPrefix(line, "#!")
 	if script {
 		interpreter, _, _ = strings.Cut(strings.Trim(line, " \t"), " ")
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -107,7 +108,7 @@ func script(path string) error {
 		return fmt.Errorf("--script %q: %w", path, inode.Plain(err))
 	}
 	defer f.Close()
-	line, err := firstLine(f)
+	line, err := spec.FirstLine(io.NewSectionReader(f, 0, inputs.ScriptMax)) // it does not wait for a FIFO that has replaced it
 	if err != nil {
 		return fmt.Errorf("--script %q: %w", path, err)
 	}

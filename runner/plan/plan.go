@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -266,7 +265,7 @@ func commandOf(a spec.Analysis, script *inputs.Script) ([]string, error) {
 	if script == nil {
 		return a.Command, nil
 	}
-	line, err := firstLine(script.File)
+	line, err := spec.FirstLine(io.NewSectionReader(script.File, 0, inputs.ScriptMax))
 	if err != nil {
 		return nil, fmt.Errorf("--script %q: %w", a.Script, err)
 	}
@@ -275,13 +274,4 @@ func commandOf(a spec.Analysis, script *inputs.Script) ([]string, error) {
 		return nil, err
 	}
 	return slices.Concat(interpreter, []string{script.Inside}, a.Args), nil
-}
-
-// firstLine reads at most as much as the kernel does of a shebang (BINPRM_BUF_SIZE, 256 bytes).
-func firstLine(f *os.File) (string, error) {
-	line, err := bufio.NewReader(io.NewSectionReader(f, 0, 256)).ReadString('\n')
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return line, err
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/runner/inputs"
@@ -19,25 +18,6 @@ func TestOwnPlacesArePrivate(t *testing.T) {
 	h := private(r, 1234)
 	if !slices.Equal(h.Private, []string{"/root", "/else/catalog.db"}) || h.Tmp != r.Tmp || h.Database != r.Database || h.UID != 1234 {
 		t.Errorf("got %+v", h)
-	}
-}
-
-func TestFirstLine(t *testing.T) {
-	for text, want := range map[string]string{
-		"#!/bin/sh\nrest": "#!/bin/sh\n", "": "", "no newline": "no newline", strings.Repeat("x", 300): strings.Repeat("x", 256),
-	} {
-		path := filepath.Join(t.TempDir(), "s")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if got, err := firstLine(f); err != nil || got != want {
-			t.Errorf("the first line of %.20q is %.20q (%v)", text, got, err)
-		}
 	}
 }
 

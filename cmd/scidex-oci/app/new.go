@@ -1,12 +1,9 @@
 package app
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -98,10 +95,10 @@ func checkScript(path string) error {
 		return fmt.Errorf("script: %w", err)
 	}
 	defer f.Close()
-	line, err := bufio.NewReader(io.LimitReader(all, 4096)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	line, err := spec.FirstLine(all)
+	if err != nil {
 		return fmt.Errorf("script: %w", err)
 	}
-	_, err = spec.Interpreter(path, strings.TrimSuffix(line, "\n"))
+	_, err = spec.Interpreter(path, line)
 	return err
 }
