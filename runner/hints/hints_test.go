@@ -72,7 +72,7 @@ func TestOf(t *testing.T) {
 	}
 	rights := func(f *Facts) { f.Ended.Analysis.Data, f.Ended.HasData = closed, true }
 	scripts := tree(t, "crlf.sh", "z.sh", "elf")
-	for name, line := range map[string]string{"crlf.sh": "#!/bin/sh\r\n", "z.sh": "#!/opt/none/sh\n", "elf": "\x7fELF"} {
+	for name, line := range map[string]string{"crlf.sh": "#!/bin/sh\r\n", "z.sh": "#! /opt/none/sh\t-e\n", "elf": "\x7fELF"} {
 		if err := os.WriteFile(filepath.Join(scripts, name), []byte(line), 0o755); err != nil {
 			t.Fatal(err)
 		}

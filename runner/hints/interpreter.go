@@ -22,8 +22,8 @@ func (f Facts) interpreter(name string) (interpreter string, there bool) {
 	defer file.Close()
 	line, _ := spec.FirstLine(file) // what could be read will do
 	line, script := strings.CutPrefix(line, "#!")
-	if script {
-		interpreter, _, _ = strings.Cut(strings.Trim(line, " \t"), " ")
+	if words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' }); script && len(words) > 0 {
+		interpreter = words[0]
 	}
 	return interpreter, true
 }
