@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // Carry copies the regular files, directories and symlinks below src into dst, which must be empty and out of reach of
@@ -30,7 +32,7 @@ func (s *staging) special(dir int, name string, st *unix.Stat_t) error {
 	if !s.links || kind(st) != unix.S_IFLNK {
 		return special(dir, name, st)
 	}
-	target, err := readlinkAt(dir, name)
+	target, err := beneath.Readlink(dir, name)
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func (h *harvest) passes(name string, st *unix.Stat_t) (bool, error) {
 	if !ok || kind(st) != unix.S_IFLNK {
 		return false, nil
 	}
-	target, err := readlinkAt(h.walk.fd(), name)
+	target, err := beneath.Readlink(h.walk.fd(), name)
 	return target == want, err
 }
 

@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // Own makes every entry below dir, but not dir itself, an ordinary file of uid and gid: it removes set-id and sticky bits
@@ -233,7 +235,7 @@ func liftPass(w *walk, parent int, work string, links map[string]string) (moved 
 			continue
 		}
 		if target, ok := links[name]; ok {
-			if to, err := readlinkAt(w.fd(), name); err == nil && to == target {
+			if to, err := beneath.Readlink(w.fd(), name); err == nil && to == target {
 				if err := unix.Unlinkat(w.fd(), name, 0); err != nil {
 					return moved, err
 				}

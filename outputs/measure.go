@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // Extent is the space that a tree uses.
@@ -154,7 +156,7 @@ func (m *measuring) ours(name string, st *unix.Stat_t) bool {
 	if !ok || m.walk.depth() > 0 || kind(st) != unix.S_IFLNK {
 		return false
 	}
-	target, err := readlinkAt(m.walk.fd(), name)
+	target, err := beneath.Readlink(m.walk.fd(), name)
 	return err == nil && target == want
 }
 

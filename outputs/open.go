@@ -3,7 +3,6 @@ package outputs
 import (
 	"errors"
 	"os"
-	"runtime"
 
 	"golang.org/x/sys/unix"
 
@@ -54,16 +53,6 @@ func lstatAt(dir int, name string) (*unix.Stat_t, error) {
 	return st, nil
 }
 
-// readlinkAt returns the exact target of a symlink; Linux bounds it to 4095 bytes.
-func readlinkAt(dir int, name string) (string, error) {
-	buf := make([]byte, 4096)
-	n, err := unix.Readlinkat(dir, name, buf)
-	if err != nil {
-		return "", err
-	}
-	return string(buf[:n]), nil
-}
-
 // chmodSame sets the permission bits of the inode that st describes, never those of a symlink's target. It goes through an
 // O_PATH descriptor, which needs no right on the file itself, and /proc, because fchmodat2(2) is younger than the kernels we
 // support.
@@ -78,10 +67,4 @@ func chmodSame(dir int, name string, st *unix.Stat_t, mode uint32) error {
 	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
 	return unix.Chmod(procPath(fd), mode)
-}
-
-// reopen opens the directory behind dir again, with a separate read position.
-func reopen(dir *os.File) (int, error) {
-	defer runtime.KeepAlive(dir)
-	return beneath.Open(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|quiet)
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // refusal is the verdict on one entry that is not taken. It is an error, so that all failures of an entry are returned one
@@ -104,7 +106,7 @@ func moved(err error) bool {
 func special(dir int, name string, st *unix.Stat_t) error {
 	switch kind(st) {
 	case unix.S_IFLNK:
-		target, err := readlinkAt(dir, name)
+		target, err := beneath.Readlink(dir, name)
 		if err != nil {
 			return err
 		}

@@ -2,9 +2,12 @@ package outputs
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 const (
@@ -69,7 +72,8 @@ func (e *lostError) Error() string {
 }
 
 func newWalk(root *os.File) (*walk, error) {
-	fd, err := reopen(root)
+	fd, err := beneath.Reopen(int(root.Fd()))
+	runtime.KeepAlive(root)
 	if err != nil {
 		return nil, err
 	}

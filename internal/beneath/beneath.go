@@ -8,6 +8,9 @@ import "golang.org/x/sys/unix"
 // upwards and not in another mount (EXDEV). See openat2(2).
 func Open(dir int, name string, flags int) (int, error) { return OpenFile(dir, name, flags, 0) }
 
+// Reopen opens the directory dir once more, to list it: it may be open by O_PATH only, and each open file has a position of its own.
+func Reopen(dir int) (int, error) { return Open(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY) }
+
 // OpenFile is Open with a mode, for O_CREAT only.
 func OpenFile(dir int, name string, flags int, mode uint32) (int, error) {
 	if name == "" {
@@ -34,4 +37,11 @@ func Openat2(dir int, name string, how *unix.OpenHow) (int, error) {
 		}
 		return fd, err
 	}
+}
+
+// Readlink is the target of a symbolic link in the open directory dir, or of dir itself, which is one, if the name is "".
+func Readlink(dir int, name string) (string, error) {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(dir, name, buf)
+	return string(buf[:max(n, 0)]), err
 }

@@ -90,3 +90,38 @@ func TestOpenWhileRenamed(t *testing.T) {
 		t.Error("no rename failed a single call, so this proves nothing")
 	}
 }
+
+// TestReopen: a directory that is open by O_PATH is listed, and a link is read by its name and by its descriptor.
+func TestReopen(t *testing.T) {
+	top := t.TempDir()
+	if err := os.Symlink("somewhere", top+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := unix.Open(top, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(dir)
+	fd, err := Reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fd), top)
+	defer f.Close()
+	if names, err := f.Readdirnames(-1); err != nil || len(names) != 1 {
+		t.Errorf("%q, %v", names, err)
+	}
+	link, err := unix.Openat(dir, "link", unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(link)
+	for name, at := range map[string]int{"link": dir, "": link} {
+		if target, err := Readlink(at, name); err != nil || target != "somewhere" {
+			t.Errorf("%q leads to %q, %v", name, target, err)
+		}
+	}
+	if target, err := Readlink(dir, "none"); !errors.Is(err, unix.ENOENT) || target != "" {
+		t.Errorf("%q, %v", target, err)
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // mostLinks is how many links a path may lead through (path_resolution(7)).
@@ -135,16 +137,14 @@ func (s *search) follow(link *os.File) (more bool, err error) {
 	if s.links++; s.links > mostLinks {
 		return false, unix.ELOOP
 	}
-	buf := make([]byte, unix.PathMax)
-	var n int
+	var to string
 	err = s.owner.do(func() (err error) {
-		n, err = unix.Readlinkat(int(link.Fd()), "", buf)
+		to, err = beneath.Readlink(int(link.Fd()), "")
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	to := string(buf[:n])
 	var system unix.Statfs_t
 	if err := unix.Fstatfs(int(s.at.Fd()), &system); err != nil {
 		return false, err

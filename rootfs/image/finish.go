@@ -70,7 +70,7 @@ func packagesOf(tree *os.File) (digest.Digest, error) {
 func lacksPackages(tree *os.File) (bool, error) {
 	at := tree
 	for step := range strings.SplitSeq(packagesFile, "/") {
-		fd, err := beneath.Open(int(at.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
+		fd, err := beneath.Reopen(int(at.Fd()))
 		if err != nil {
 			return false, fmt.Errorf("look for its list of packages: %w", err)
 		}

@@ -107,7 +107,7 @@ func (w *walk) all(ctx context.Context) error {
 	if err := send(ctx, w.order, &pending{entry: entry{st: w.top}}); err != nil {
 		return err
 	}
-	fd, err := beneath.Open(int(w.root.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := beneath.Reopen(int(w.root.Fd()))
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,9 @@ func (w *walk) content(ctx context.Context, p *pending, dir int, name string) (e
 	case unix.S_IFDIR:
 		return nil
 	case unix.S_IFLNK:
-		p.target, err = readlink(dir, name)
+		if p.target, err = beneath.Readlink(dir, name); err != nil {
+			err = fmt.Errorf("read link: %w", err)
+		}
 		return err
 	case unix.S_IFREG:
 		return w.file(ctx, p, dir, name)
@@ -303,13 +305,4 @@ func join(dir, base string) string {
 		return base
 	}
 	return dir + "/" + base
-}
-
-func readlink(dir int, name string) (string, error) {
-	buf := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(dir, name, buf)
-	if err != nil {
-		return "", fmt.Errorf("read link: %w", err)
-	}
-	return string(buf[:n]), nil
 }

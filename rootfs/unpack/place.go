@@ -138,12 +138,11 @@ func (l *layer) readlink(real, base string) (string, error) {
 		return "", err
 	}
 	defer unix.Close(fd)
-	buf := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(fd, base, buf)
+	target, err := beneath.Readlink(fd, base)
 	if errors.Is(err, unix.EINVAL) || isMissing(err) {
 		return "", nil
 	}
-	return string(buf[:max(n, 0)]), err
+	return target, err
 }
 
 // makeDirs makes a directory and its parents, and opens it.

@@ -112,7 +112,7 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 
 // removeAll empties a directory, except what to keep.
 func (l *layer) removeAll(p place, keep func(real string) bool) error {
-	fd, err := beneath.Open(p.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := beneath.Reopen(p.fd)
 	if err != nil {
 		return removed(p.real, err)
 	}

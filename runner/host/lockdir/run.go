@@ -30,7 +30,7 @@ func LockRun(dir *os.File) error {
 
 // RunLocked reports whether an open directory is that of a live run.
 func RunLocked(dir int) bool {
-	fd, err := beneath.Open(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := beneath.Reopen(dir)
 	if err != nil {
 		return errors.Is(err, unix.EACCES) // it may be
 	}

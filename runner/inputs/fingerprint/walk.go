@@ -112,7 +112,7 @@ func (w *walk) entry(h hash.Hash, dir *os.File, name, path string, depth int) er
 		err = w.regular(h, dir, name, path, st)
 	case unix.S_IFLNK:
 		var target string
-		if target, err = readlink(int(dir.Fd()), name); err == nil {
+		if target, err = beneath.Readlink(int(dir.Fd()), name); err == nil {
 			record(h, "l", name, target)
 		}
 	default:
@@ -253,10 +253,4 @@ func record(h hash.Hash, words ...string) {
 		h.Write(length[:n])
 		io.WriteString(h, word) //nolint:errcheck // a hash takes everything (hash.Hash)
 	}
-}
-
-func readlink(dir int, name string) (string, error) {
-	buf := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(dir, name, buf)
-	return string(buf[:max(n, 0)]), err
 }

@@ -38,7 +38,7 @@ type Special struct {
 //
 // What is created or moved during the scan may be missed: the overlays protect against that.
 func (s Scanner) Scan(ctx context.Context, dir *os.File, tell func(entries int64)) (*Special, error) {
-	fd, err := beneath.Open(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := beneath.Reopen(int(dir.Fd()))
 	if err != nil {
 		return nil, fmt.Errorf("look into it: %w", err)
 	}

@@ -40,7 +40,7 @@ const heldDirs = 32
 // run scans the tree below an open directory.
 func (w *walk) run(top int) (found *Special, err error) {
 	defer w.close()
-	fd, err := beneath.Open(top, ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := beneath.Reopen(top)
 	if err != nil {
 		return nil, err
 	}
