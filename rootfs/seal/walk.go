@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/beneath"
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 )
 
 // maxDepth bounds the open directories.
@@ -277,18 +278,8 @@ func readFiles(ctx context.Context, files <-chan *pending) error {
 
 // read reads a file that must not have changed since the walk saw it.
 func (p *pending) read(ctx context.Context, to hash.Hash, buf []byte) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		n, err := p.file.Read(buf)
-		to.Write(buf[:n])
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
+	if _, err := io.CopyBuffer(to, bounded.Until(ctx, p.file), buf); err != nil {
+		return err
 	}
 	var now unix.Stat_t
 	if err := unix.Fstat(int(p.file.Fd()), &now); err != nil {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/beneath"
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
@@ -77,7 +78,7 @@ func (w *walk) directory(dir *os.File, path string, depth int) (_ sum, err error
 			return sum(h.Sum(nil)), nil
 		}
 		if err == nil {
-			err = w.ended()
+			err = context.Cause(w.ctx) // nil until it has ended
 		}
 		if err != nil {
 			return sum{}, err
@@ -189,8 +190,11 @@ func (w *walk) file(path string, st *unix.Statx_t, open func() (*os.File, error)
 		return sum{}, err
 	}
 	defer f.Close()
+	if w.buf == nil {
+		w.buf = make([]byte, 256<<10)
+	}
 	h := sha256.New()
-	if err := w.read(f, h); err != nil {
+	if _, err := io.CopyBuffer(h, bounded.Until(w.ctx, f), w.buf); err != nil {
 		return sum{}, err
 	}
 	after, err := inode.Stat(int(f.Fd()), "")
@@ -202,36 +206,6 @@ func (w *walk) file(path string, st *unix.Statx_t, open func() (*os.File, error)
 	}
 	digest := sum(h.Sum(nil))
 	return digest, w.memory.note(path, st, digest)
-}
-
-// read copies a file's bytes until the context ends.
-func (w *walk) read(f *os.File, to io.Writer) error {
-	if w.buf == nil {
-		w.buf = make([]byte, 256<<10)
-	}
-	for {
-		if err := w.ended(); err != nil {
-			return err
-		}
-		n, err := f.Read(w.buf)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			_, err = to.Write(w.buf[:n])
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// ended is why the fingerprint was canceled.
-func (w *walk) ended() error {
-	if w.ctx.Err() == nil {
-		return nil
-	}
-	return context.Cause(w.ctx)
 }
 
 func (w *walk) see(st *unix.Statx_t) {
