@@ -66,5 +66,5 @@ func chmodSame(dir int, name string, st *unix.Stat_t, mode uint32) error {
 	}
 	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
-	return unix.Chmod(procPath(fd), mode)
+	return unix.Chmod(beneath.ProcPath(fd), mode)
 }

@@ -295,5 +295,3 @@ func (w *walk) lose(i int, err error) error {
 	}
 	return lost
 }
-
-func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

@@ -2,7 +2,11 @@
 // do not fail it. Errors are bare errnos.
 package beneath
 
-import "golang.org/x/sys/unix"
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
 
 // Open opens a name below the open directory dir, "" for dir itself: through no link, not even a last one (ELOOP), not
 // upwards and not in another mount (EXDEV). See openat2(2).
@@ -45,3 +49,6 @@ func Readlink(dir int, name string) (string, error) {
 	n, err := unix.Readlinkat(dir, name, buf)
 	return string(buf[:max(n, 0)]), err
 }
+
+// ProcPath leads to what is open, whatever its name is now, for calls that take nothing but a path.
+func ProcPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

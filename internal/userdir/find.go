@@ -169,7 +169,7 @@ func parts(path string) (names []string) {
 	return names
 }
 
-func procPath(f *os.File) string { return filepath.Join("/proc/self/fd", fdText(f)) }
+func procPath(f *os.File) string { return beneath.ProcPath(int(f.Fd())) }
 
 func ignoreEnd(err error) error {
 	if errors.Is(err, io.EOF) {

@@ -145,8 +145,6 @@ func (o *owner) explain(err error) error {
 	return fmt.Errorf("%w for uid %d, who owns a directory of this path, and with whose rights root works there", err, o.uid)
 }
 
-func fdText(f *os.File) string { return strconv.Itoa(int(f.Fd())) }
-
 // plain is an error of the system without the path, which the message has.
 func plain(err error) error {
 	var path *fs.PathError

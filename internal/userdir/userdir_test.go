@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -193,7 +194,7 @@ func TestAppendsWithTheOwnersRights(t *testing.T) {
 	secret, err := os.Create(filepath.Join(t.TempDir(), "secret"))
 	must(t, err)
 	defer secret.Close()
-	must(t, secret.Chmod(0o600), os.Symlink("/proc/self/fd/"+fdText(secret), dir+"/link"))
+	must(t, secret.Chmod(0o600), os.Symlink(procPath(secret), dir+"/link"))
 	d, name, err := ParentOfTarget(dir + "/link")
 	must(t, err)
 	defer d.Close()
@@ -336,3 +337,5 @@ func TestCheckTrusted(t *testing.T) {
 		}
 	}
 }
+
+func fdText(f *os.File) string { return strconv.Itoa(int(f.Fd())) }

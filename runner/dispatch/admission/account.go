@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
 // Account counts what the analyses of all engines of an account on one host use. Each has locked as many bytes of one file as its
@@ -143,7 +145,7 @@ func (a *Account) leave() { _ = lock(a.file, unix.F_OFD_SETLK, unix.F_UNLCK, fro
 // take takes what an analysis may use by an open file description of its own. An error, as where too many files are open, is
 // a lack of room.
 func (a *Account) take(limits Resources, alone bool) (release func(), ok bool) {
-	f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", a.file.Fd()), os.O_RDWR, 0)
+	f, err := os.OpenFile(inode.ProcPath(a.file), os.O_RDWR, 0)
 	if err != nil {
 		return nil, false
 	}

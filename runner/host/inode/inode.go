@@ -6,9 +6,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
 // Open opens a file to bind or stat, not to read (O_PATH).
@@ -21,7 +22,7 @@ func Open(name string) (*os.File, error) {
 }
 
 // ProcPath leads to an open file, whatever its name is now.
-func ProcPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
+func ProcPath(f *os.File) string { return beneath.ProcPath(int(f.Fd())) }
 
 // Stat is statx(2) of name in dir, or of dir itself if name is empty. The error is a bare errno.
 func Stat(dir int, name string) (*unix.Statx_t, error) {

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/beneath"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 )
 
@@ -57,6 +58,6 @@ func listed(at int, name string, st *unix.Stat_t) bool {
 	if st.Mode&0o010 == 0 {
 		return false
 	}
-	n, err := unix.Lgetxattr(fmt.Sprintf("/proc/self/fd/%d/%s", at, name), "system.posix_acl_access", nil)
+	n, err := unix.Lgetxattr(beneath.ProcPath(at)+"/"+name, "system.posix_acl_access", nil)
 	return n > 0 || err != nil && err != unix.ENODATA && err != unix.ENOTSUP
 }
