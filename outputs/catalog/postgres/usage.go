@@ -10,9 +10,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
-// hasEnded is the condition of the index analysis_run_usage, which has all columns of the query.
-const hasEnded = `state IN ('complete', 'failed', 'canceled', 'error', 'lost')`
-
 // Usage streams what ended runs requested and used.
 func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string, yield func(catalog.Usage) bool) error {
 	sql, args, err := c.usageQuery(ctx, filter, label)
@@ -31,14 +28,14 @@ func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string
 	return nil
 }
 
-// usageQuery is the query for relational.UsageReader, and its arguments.
+// usageQuery is the query for relational.UsageReader, and its arguments. The index analysis_run_usage has all its columns.
 func (c *Catalog) usageQuery(ctx context.Context, filter catalog.Filter, label string) (sql string, args []any, err error) {
 	where, err := c.Matching(ctx, filter)
 	if err != nil {
 		return "", nil, err
 	}
 	value := `''`
-	where.Add(hasEnded)
+	where.Add(relational.HasEnded)
 	from := ` FROM (SELECT id, attempt, usage, reason FROM scidex_oci.analysis_run r` + where.String() + `) r`
 	if label != "" && isText(label) {
 		value = `coalesce('=' || encode(convert_to(value, 'UTF8'), 'hex'), '')`

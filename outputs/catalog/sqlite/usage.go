@@ -9,12 +9,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
-// Expression and condition of the index analysis_run_usage, verbatim: else SQLite reads whole rows and parses their
-// documents.
-const (
-	hourCreated = `substr(created_at, 1, 13)`
-	hasEnded    = `state IN ('complete', 'failed', 'canceled', 'error', 'lost')`
-)
+// hourCreated is the expression of the index analysis_run_usage, verbatim: else SQLite reads whole rows and parses their documents.
+const hourCreated = `substr(created_at, 1, 13)`
 
 // packedUsage is relational.UsageReader's input for a run, but the label.
 const packedUsage = `iif(typeof(json_extract(report, '$.usage.wall_ms')) = 'integer', json_extract(report, '$.usage.wall_ms'), 0)
@@ -65,7 +61,7 @@ func (c *Catalog) usageQuery(ctx context.Context, filter catalog.Filter, label s
 	if label != "" {
 		value = `coalesce((SELECT '=' || hex(value) FROM run_label n WHERE n.id = r.id AND n.attempt = r.attempt AND n.key = ` + where.Bind(label) + `), '')`
 	}
-	where.Add(hasEnded)
+	where.Add(relational.HasEnded)
 	if !filter.Since.IsZero() {
 		where.Add(hourCreated+` >= substr(%s, 1, 13)`, timeText(filter.Since))
 	}
