@@ -40,3 +40,8 @@ func Latest(fsys fs.FS) (int64, error) {
 	}
 	return latest, nil
 }
+
+// Newer refuses a database of a newer version than this program knows.
+func Newer(version, latest int64) error {
+	return fmt.Errorf("its schema has version %d and this program knows versions up to %d; use the newer scidex-oci that wrote it", version, latest)
+}

@@ -73,7 +73,7 @@ func (i inspection) current(latest int64) (bool, error) {
 	case !i.ours && i.tables > 0:
 		return false, errors.New("its schema \"scidex_oci\" has tables of another program; name another database")
 	case i.version > latest:
-		return false, fmt.Errorf("its schema has version %d and this program knows versions up to %d; use the newer scidex-oci that wrote it", i.version, latest)
+		return false, migrations.Newer(i.version, latest)
 	default:
 		return i.version == latest, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/migrations"
 )
@@ -71,7 +70,7 @@ func (i inspection) current(latest int64, journal string) (bool, error) {
 	case i.application != applicationID && (i.application != 0 || i.tables > 0 || i.version > 0):
 		return false, errors.New("this is the SQLite database of another program; name another file")
 	case i.version > latest:
-		return false, fmt.Errorf("its schema has version %d and this program knows versions up to %d; use the newer scidex-oci that wrote it", i.version, latest)
+		return false, migrations.Newer(i.version, latest)
 	default:
 		return i.version == latest && i.journal == journal, nil
 	}
