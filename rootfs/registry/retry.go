@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 )
 
 // Bounds on retries of a request.
@@ -33,7 +35,7 @@ func (a again) Retry(attempt int, resp *http.Response, err error) (time.Duration
 	if attempt >= a.tries(err) || err != nil && !retryable(err) || err == nil && !busy(resp.StatusCode) {
 		return -1, nil
 	}
-	wait := min(a.first<<attempt, maxWait)
+	wait := backoff.Doubled(a.first, maxWait, attempt)
 	wait += rand.N(wait/4 + 1) // so that many pulls do not retry at once
 	if err == nil {
 		if asked, ok := retryAfter(resp.Header.Get("Retry-After"), time.Now()); ok {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 )
 
 // Remove removes the group; it must be empty. A missing group is no error.
@@ -22,14 +24,14 @@ func RemoveDirs(dirs []string) error {
 
 // removeDir retries: an exiting process keeps its group busy for a moment.
 func removeDir(dir string) error {
-	for pause := time.Millisecond; ; pause *= 2 {
+	deadline := time.Now().Add(2 * time.Second)
+	for pause := (backoff.Backoff{First: time.Millisecond, Longest: 50 * time.Millisecond}); ; time.Sleep(pause.Next()) {
 		err := unix.Rmdir(dir)
 		if err == nil || errors.Is(err, unix.ENOENT) {
 			return nil
 		}
-		if !errors.Is(err, unix.EBUSY) || pause > time.Second {
+		if !errors.Is(err, unix.EBUSY) || time.Now().After(deadline) {
 			return fmt.Errorf("remove control group %s: %w", dir, err)
 		}
-		time.Sleep(pause)
 	}
 }

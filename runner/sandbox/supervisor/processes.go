@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/runner/container"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
@@ -62,13 +63,12 @@ func (p *processes) killNow() { _ = p.kill() }
 
 // killRest repeats it, to catch concurrent forks, until every process is dead.
 func (p *processes) killRest() {
-	const longest = 50 * time.Millisecond
-	for pause := time.Millisecond; ; pause = min(2*pause, longest) {
+	for pause := (backoff.Backoff{First: time.Millisecond, Longest: 50 * time.Millisecond}); ; {
 		_ = procs.Kill(p.proc.Name()) // the rest dies with init
 		select {
 		case <-p.ended:
 			return
-		case <-time.After(pause):
+		case <-time.After(pause.Next()):
 		}
 	}
 }
