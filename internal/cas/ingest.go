@@ -54,7 +54,7 @@ func (s *Store) TakeIngest(ctx context.Context, name string) (*Ingest, error) {
 // fs.ErrNotExist if nothing is left.
 func (s *Store) AdoptIngest(name string) (*Ingest, error) {
 	return s.ingest(name, func(path string) (*os.File, error) {
-		dir, err := flock.TryOpen(path, unix.O_RDONLY|unix.O_DIRECTORY, 0, flock.Exclusive)
+		dir, err := flock.TryDir(path)
 		if errors.Is(err, flock.ErrHeld) {
 			err = ErrOwned
 		}

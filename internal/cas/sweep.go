@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
@@ -113,7 +111,7 @@ func ifDead(path string, e fs.DirEntry, do func(string) error) error {
 	if !e.IsDir() {
 		return do(path)
 	}
-	f, err := flock.TryOpen(path, unix.O_RDONLY|unix.O_DIRECTORY, 0, flock.Exclusive)
+	f, err := flock.TryDir(path)
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,11 @@ func TryOpen(path string, flags int, mode uint32, kind int) (*os.File, error) {
 	return open(path, flags, mode, func(f *os.File) error { return Try(f, kind) })
 }
 
+// TryDir is TryOpen of a directory for its exclusive lock.
+func TryDir(path string) (*os.File, error) {
+	return TryOpen(path, unix.O_RDONLY|unix.O_DIRECTORY, 0, Exclusive)
+}
+
 // MakeDir makes a missing directory, for its owner only, and waits for its exclusive lock until ctx ends.
 func MakeDir(ctx context.Context, path string) (*os.File, error) {
 	for {

@@ -22,7 +22,7 @@ func opened(ctx context.Context, path string, kind int) (*os.File, error) {
 
 // idle opens an unused directory and locks it exclusively, or returns ErrInUse.
 func idle(path string) (*os.File, error) {
-	f, err := flock.TryOpen(path, unix.O_RDONLY|unix.O_DIRECTORY, 0, flock.Exclusive)
+	f, err := flock.TryDir(path)
 	if errors.Is(err, flock.ErrHeld) {
 		err = ErrInUse
 	}

@@ -65,7 +65,7 @@ func sweep(path string, dry bool, undo func(path string) error) (stale bool, err
 	if unix.Lstat(path, &st) != nil || int(st.Uid) != os.Geteuid() || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return false, nil // another user's, or gone
 	}
-	locked, err := flock.TryOpen(path, unix.O_RDONLY|unix.O_DIRECTORY, 0, flock.Exclusive)
+	locked, err := flock.TryDir(path)
 	if errors.Is(err, flock.ErrHeld) || errors.Is(err, os.ErrNotExist) {
 		return false, nil // its process is alive, or has just removed it
 	}
