@@ -145,8 +145,8 @@ func (o *owner) explain(err error) error {
 	return fmt.Errorf("%w for uid %d, who owns a directory of this path, and with whose rights root works there", err, o.uid)
 }
 
-// plain is an error of the system without the path, which the message has.
-func plain(err error) error {
+// Plain is an error of the file system without the path, for a message that has it.
+func Plain(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err

@@ -36,7 +36,7 @@ func Open(path string) (*Dir, error) {
 		if err == nil {
 			err = unix.ENOTDIR
 		}
-		return nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: plain(err)}, d.Close())
+		return nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: Plain(err)}, d.Close())
 	}
 	return d, nil
 }
@@ -51,7 +51,7 @@ func Nearest(path string) (d *Dir, missing []string, err error) {
 		if err == nil {
 			err = unix.ENOTDIR
 		}
-		return nil, nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: plain(err)}, d.Close())
+		return nil, nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: Plain(err)}, d.Close())
 	}
 	return d, missing, nil
 }
@@ -483,5 +483,5 @@ func (d *Dir) fail(op, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &fs.PathError{Op: op, Path: filepath.Join(d.path, name), Err: d.owner.explain(plain(err))}
+	return &fs.PathError{Op: op, Path: filepath.Join(d.path, name), Err: d.owner.explain(Plain(err))}
 }

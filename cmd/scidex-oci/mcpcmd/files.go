@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
@@ -105,19 +106,10 @@ func writeFiles(dir string, files []file) (err error) {
 			err = root.WriteFile(f.Name, content, 0o644)
 		}
 		if err != nil {
-			return fmt.Errorf("file %s: %w; a name may be a file or a directory, not both", shown(f.Name), cause(err))
+			return fmt.Errorf("file %s: %w; a name may be a file or a directory, not both", shown(f.Name), userdir.Plain(err))
 		}
 	}
 	return nil
-}
-
-// cause is why a file could not be written, without the path of this host.
-func cause(err error) error {
-	var at *os.PathError
-	if errors.As(err, &at) {
-		return at.Err
-	}
-	return err
 }
 
 // extensions are what a script of each language is called by: it says what runs it.

@@ -52,22 +52,13 @@ func (f *NewFile) check() error {
 	}
 	scratch, err := f.Scratch()
 	if err != nil {
-		return fmt.Errorf("%s cannot be made: %w; name a file in a directory that you can write to", f.path, cause(err))
+		return fmt.Errorf("%s cannot be made: %w; name a file in a directory that you can write to", f.path, userdir.Plain(err))
 	}
 	return scratch.Close()
 }
 
 func (f *NewFile) taken() error {
 	return fmt.Errorf("%s exists already; name another file, or use --overwrite", f.path)
-}
-
-// cause is an error of the file system without the name, which the message already has.
-func cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }
 
 // Scratch is a file without a name in the directory, for the caller to close.
