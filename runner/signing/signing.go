@@ -106,7 +106,8 @@ func (k Key) execute(ctx context.Context, asked []byte) ([]byte, error) {
 	said := beside.Stderr()
 	cmd := exec.CommandContext(ctx, inode.ProcPath(program), Command)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(asked), &answer, said
-	return answer.Bytes(), beside.Failure(runBound(cmd), said)
+	err = beside.Failure(runBound(cmd), said)
+	return answer.Bytes(), err
 }
 
 // runBound runs a command in a process group of its own, which Ctrl-C does not reach, that is killed with this process: the
