@@ -303,6 +303,7 @@ var fields = [...]Field{
 		Help:  "bound what all requests together send to `SIZE` (default: 1MiB)",
 		About: "what all requests together may send", Example: "1MiB",
 		NotInAction: "nothing without AllowHosts",
+		check:       func(a Analysis) error { return checkSize("allow_upload", a.Upload, 1, PiB) },
 	},
 	{
 		Name: "export", Flag: "export", Group: GroupOutputs, At: func(a *Analysis) any { return &a.Export },

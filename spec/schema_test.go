@@ -83,6 +83,9 @@ func TestOneSetOfFields(t *testing.T) {
 		case f.Name != name || f.Group == "" || f.About == "" || (f.Help == "") != (f.Flag == ""):
 			t.Errorf("%s: its row is not complete: %+v", name, f)
 		}
+		if _, isWhole := f.At(&a).(*int64); isWhole != (f.whole != nil) {
+			t.Errorf("%s: a row of whole numbers, and no other, has a parser of them", name)
+		}
 		p, ok := schema.Properties[name]
 		if wanted := map[reflect.Kind]string{reflect.Slice: "array", reflect.Map: "object", reflect.Pointer: "boolean"}[value.Field(i).Kind()]; !ok || wanted != "" && p.Type != wanted {
 			t.Errorf("%s: the schema has %+v of type %q", name, p, wanted)
@@ -96,6 +99,53 @@ func TestOneSetOfFields(t *testing.T) {
 	}
 	if len(rows) != value.NumField() || len(schema.Properties) != value.NumField() {
 		t.Errorf("%d fields have %d rows and %d properties in the schema", value.NumField(), len(rows), len(schema.Properties))
+	}
+}
+
+// TestBoundsOfNumbers: a number has bounds, the same in the schema and in Validate, and zero is outside of them: it is unset.
+func TestBoundsOfNumbers(t *testing.T) {
+	type bounded struct {
+		Minimum, Maximum float64
+		AnyOf            []bounded
+	}
+	data, err := os.ReadFile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct{ Properties map[string]bounded }
+	if err := json.Unmarshal(data, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range Fields() {
+		p := schema.Properties[f.Name]
+		if len(p.AnyOf) > 0 {
+			p = p.AnyOf[0] // the second one is text with a unit
+		}
+		var set func(v reflect.Value, x float64)
+		var step float64
+		switch f.At(&Analysis{}).(type) {
+		case *Size, *int64:
+			set, step = func(v reflect.Value, x float64) { v.SetInt(int64(x)) }, 1
+		case *Duration: // seconds
+			set, step = func(v reflect.Value, x float64) { v.SetInt(int64(x * 1e9)) }, 1e-9
+		case *float64:
+			set, step = reflect.Value.SetFloat, 1e-6
+		default:
+			continue
+		}
+		if p.Minimum <= 0 || p.Maximum <= p.Minimum {
+			t.Errorf("%s: the schema has the bounds %v and %v", f.Name, p.Minimum, p.Maximum)
+			continue
+		}
+		for x, accepted := range map[float64]bool{
+			p.Minimum: true, p.Maximum: true, p.Minimum - step: p.Minimum-step == 0, p.Maximum + step: false, -1: false,
+		} {
+			a := Analysis{Command: []string{"true"}, AllowHosts: []string{"api.example.org"}}
+			set(f.in(&a), x)
+			if err := a.Validate(); (err == nil) != accepted {
+				t.Errorf("%s %v: %v, want it accepted: %v", f.Name, x, err, accepted)
+			}
+		}
 	}
 }
 

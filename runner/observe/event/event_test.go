@@ -2,10 +2,44 @@ package event
 
 import (
 	"encoding/json"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
+
+// TestReasonsOfTheSchema: the event exited has a reason of the analysis or a signal, or that it was not executed; those of what comes
+// after the harvest are not known yet.
+func TestReasonsOfTheSchema(t *testing.T) {
+	data, err := os.ReadFile("../../../docs/schema/events.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Defs struct {
+			Exited struct {
+				Properties struct{ Reason struct{ Enum []outcome.Reason } }
+			}
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(data, &schema); err != nil {
+		t.Fatal(err)
+	}
+	want := []outcome.Reason{"memory_limit", outcome.ReasonSandbox} // the first is of earlier programs
+	for _, state := range []outcome.State{outcome.Failed, outcome.Canceled} {
+		want = append(want, outcome.ReasonsOf(state)...)
+	}
+	want = slices.DeleteFunc(want, func(r outcome.Reason) bool { return r == outcome.ReasonOutputMissing })
+	got := schema.Defs.Exited.Properties.Reason.Enum
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the schema has %q, want %q", got, want)
+	}
+}
 
 // TestStream cuts bytes into events however they come: nothing is lost, no character is torn.
 func TestStream(t *testing.T) {
