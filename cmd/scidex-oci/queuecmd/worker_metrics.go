@@ -53,5 +53,5 @@ func (s scraped) serve(working context.Context, w *worker.Worker, b command.Buil
 	})
 	w.Watch, w.Options.Rescued = m.Watch, m.Rescued
 	w.Log.Info("serving metrics", "address", s.listener.Addr().String())
-	return m.Serve(s.listener, func() bool { return !draining() }, w.Log).Close
+	return m.Serve(context.WithoutCancel(working), s.listener, func() bool { return !draining() }, w.Log).Close
 }

@@ -21,7 +21,9 @@ func TestReasonsOfTheSchema(t *testing.T) {
 	var schema struct {
 		Defs struct {
 			Exited struct {
-				Properties struct{ Reason struct{ Enum []outcome.Reason } }
+				Properties struct {
+					Reason struct{ Enum []outcome.Reason }
+				}
 			}
 		} `json:"$defs"`
 	}

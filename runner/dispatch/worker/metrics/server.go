@@ -29,8 +29,8 @@ type Server struct {
 	ended chan error
 }
 
-// Serve serves a listener, which it closes at its end. /healthz is 200 while healthy is true, else 503.
-func (m *Metrics) Serve(l net.Listener, healthy func() bool, log *slog.Logger) *Server {
+// Serve serves a listener, which it closes at its end, until Close or the end of ctx. /healthz is 200 while healthy is true, else 503.
+func (m *Metrics) Serve(ctx context.Context, l net.Listener, healthy func() bool, log *slog.Logger) *Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", m.handler(log))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -44,7 +44,7 @@ func (m *Metrics) Serve(l net.Listener, healthy func() bool, log *slog.Logger) *
 		Handler: kept(mux), MaxHeaderBytes: headerBytes, ReadTimeout: requestTime, WriteTimeout: responseTime, IdleTimeout: idleTime,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(ctx)
 	s := &Server{stop: stop, ended: make(chan error, 1)}
 	go func() {
 		s.ended <- connlimit.Serve(ctx, l, server, connlimit.Limits{Strangers: connections, Kept: connections, Patience: idleTime}, shutdownGrace)

@@ -48,7 +48,7 @@ func TestServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ill atomic.Bool
-	server := m.Serve(l, func() bool { return !ill.Load() }, slog.New(slog.DiscardHandler))
+	server := m.Serve(t.Context(), l, func() bool { return !ill.Load() }, slog.New(slog.DiscardHandler))
 	url := "http://" + l.Addr().String()
 	client := &http.Client{Transport: &http.Transport{}}
 	get := func(path string) (int, string) {
