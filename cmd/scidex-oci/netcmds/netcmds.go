@@ -8,9 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/dockercmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/imagecmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/mcpcmd"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/pushcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/queuecmd"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/reportcmd"
 	_ "github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers/remote" // registers them
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/tablecmd"
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
@@ -21,8 +19,8 @@ import (
 func New(p *command.Program) []*cli.Command {
 	unpack.Register(decoders.Decode)
 	return []*cli.Command{
-		mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), tablecmd.New(p), reportcmd.New(p), newUI(p), dockercmd.New(p), imagecmd.New(p),
-		{Name: "outputs", Subcommands: []*cli.Command{pushcmd.New(p)}},
+		mcpcmd.New(p), queuecmd.NewSubmit(p), queuecmd.NewWorker(p), queuecmd.New(p), tablecmd.New(p), newReport(p), newUI(p), dockercmd.New(p), imagecmd.New(p),
+		{Name: "outputs", Subcommands: []*cli.Command{newPush(p)}},
 		newDecompress(p), newExportSpans(p), newProxy(p), newSign(p), newKey(p), newVerify(p),
 	}
 }

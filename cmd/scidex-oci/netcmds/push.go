@@ -1,5 +1,4 @@
-// Package pushcmd has the command outputs push.
-package pushcmd
+package netcmds
 
 import (
 	"context"
@@ -18,8 +17,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
 )
 
-// New makes the command outputs push.
-func New(p *command.Program) *cli.Command {
+// newPush makes the command outputs push.
+func newPush(p *command.Program) *cli.Command {
 	o := &pushOptions{}
 	return &cli.Command{
 		Name:      "push",
@@ -73,7 +72,7 @@ func push(ctx context.Context, p *command.Program, st *stores.Stores, o pushOpti
 		return err
 	}
 	how.Log = st.Host.Log
-	first, about, err := artifacts(ctx, st, run)
+	first, about, err := artifactsOf(ctx, st, run)
 	if err != nil {
 		return err
 	}

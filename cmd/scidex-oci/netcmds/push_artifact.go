@@ -1,4 +1,4 @@
-package pushcmd
+package netcmds
 
 import (
 	"bytes"
@@ -31,8 +31,8 @@ const (
 	pathAnnotation    = "ai.scidex.oci.path-b64" // the exact bytes of a path that is not UTF-8
 )
 
-// artifacts are the outputs of a run with its result, and what refers to them.
-func artifacts(ctx context.Context, st *stores.Stores, run catalog.Run) (first registry.Artifact, about []func(ocispec.Descriptor) registry.Artifact, err error) {
+// artifactsOf returns the outputs of a run with its result, and what refers to them.
+func artifactsOf(ctx context.Context, st *stores.Stores, run catalog.Run) (first registry.Artifact, about []func(ocispec.Descriptor) registry.Artifact, err error) {
 	report, err := result.ReportOf(run)
 	if err != nil {
 		return first, nil, err
@@ -43,7 +43,7 @@ func artifacts(ctx context.Context, st *stores.Stores, run catalog.Run) (first r
 	left := deliver.LeftOut{Run: run.Key}
 	err = st.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool {
 		if e.Rejected == "" && !left.Add(e.Path) {
-			first.Files = append(first.Files, fileOf(st, result.NewOutput(e)))
+			first.Files = append(first.Files, artifactFile(st, result.NewOutput(e)))
 		}
 		return true
 	})
@@ -61,14 +61,14 @@ func artifacts(ctx context.Context, st *stores.Stores, run catalog.Run) (first r
 	if report.Statement == nil {
 		return first, nil, nil
 	}
-	signed, err := read(ctx, st, report.Statement.SHA256)
+	signed, err := readBlob(ctx, st, report.Statement.SHA256)
 	return first, []func(ocispec.Descriptor) registry.Artifact{func(subject ocispec.Descriptor) registry.Artifact {
 		return registry.Artifact{Type: bundleType, Subject: &subject, Files: []registry.File{fileWith(result.StatementFile, bundleType, signed)}}
 	}}, err
 }
 
-// fileOf is an output, which is read from the blob store and verified there.
-func fileOf(st *stores.Stores, o result.Output) registry.File {
+// artifactFile is an output, which is read from the blob store and verified there.
+func artifactFile(st *stores.Stores, o result.Output) registry.File {
 	notes := map[string]string{ocispec.AnnotationTitle: o.Path}
 	if o.PathB64 != "" {
 		notes[pathAnnotation] = o.PathB64
@@ -92,7 +92,7 @@ func fileWith(name, mediaType string, content []byte) registry.File {
 // resultOf is the result: of a signed run as it was signed.
 func resultOf(ctx context.Context, st *stores.Stores, run catalog.Run, signed *result.Statement) ([]byte, error) {
 	if signed != nil {
-		return read(ctx, st, signed.ResultSHA256)
+		return readBlob(ctx, st, signed.ResultSHA256)
 	}
 	res, err := watch.Show(ctx, st.Host, run)
 	if err != nil {
@@ -101,8 +101,8 @@ func resultOf(ctx context.Context, st *stores.Stores, run catalog.Run, signed *r
 	return res.FileContent()
 }
 
-// read reads a file of ours in the blob store.
-func read(ctx context.Context, st *stores.Stores, sha256 string) (content []byte, err error) {
+// readBlob reads a file of ours in the blob store.
+func readBlob(ctx context.Context, st *stores.Stores, sha256 string) (content []byte, err error) {
 	from, err := st.Blobs.Open(ctx, sha256)
 	if err != nil {
 		return nil, err

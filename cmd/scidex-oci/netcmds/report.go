@@ -1,5 +1,4 @@
-// Package reportcmd has the command report, a page about a run for people.
-package reportcmd
+package netcmds
 
 import (
 	"context"
@@ -17,8 +16,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
-// New makes the command report.
-func New(p *command.Program) *cli.Command {
+// newReport makes the command report.
+func newReport(p *command.Program) *cli.Command {
 	o := &reportOptions{}
 	return &cli.Command{
 		Name:      "report",
@@ -71,16 +70,16 @@ func runReport(ctx context.Context, p *command.Program, st *stores.Stores, o rep
 
 // pageOf is what writes the page of a run, or of two where another is named.
 func pageOf(ctx context.Context, st *stores.Stores, name, another string) (func(io.Writer) error, error) {
-	run, err := reported(ctx, st, name)
+	run, err := endedResult(ctx, st, name)
 	if err != nil || another == "" {
 		return func(w io.Writer) error { return report.Write(w, run, st.BlobOpener(ctx)) }, err
 	}
-	second, err := reported(ctx, st, another)
+	second, err := endedResult(ctx, st, another)
 	return func(w io.Writer) error { return report.Compare(w, run, second, st.BlobOpener(ctx)) }, err
 }
 
-// reported is what a page shows of a run.
-func reported(ctx context.Context, st *stores.Stores, name string) (result.Result, error) {
+// endedResult is what a page shows of a run.
+func endedResult(ctx context.Context, st *stores.Stores, name string) (result.Result, error) {
 	run, err := st.Find(ctx, name)
 	if err != nil {
 		return result.Result{}, err
