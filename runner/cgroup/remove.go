@@ -24,7 +24,7 @@ func RemoveDirs(dirs []string) error {
 
 // removeDir retries: an exiting process keeps its group busy for a moment.
 func removeDir(dir string) error {
-	deadline := time.Now().Add(2 * time.Second)
+	deadline := time.Now().Add(time.Second)
 	for pause := (backoff.Backoff{First: time.Millisecond, Longest: 50 * time.Millisecond}); ; time.Sleep(pause.Next()) {
 		err := unix.Rmdir(dir)
 		if err == nil || errors.Is(err, unix.ENOENT) {

@@ -131,7 +131,7 @@ func (x *Process) Stop() error {
 	err := x.cmd.Wait()
 	switch {
 	case early:
-		return fmt.Errorf("ended before the analysis, which could send none from then on: %w", beside.Failure(err, x.words))
+		return fmt.Errorf("ended before the analysis, which could send none from then on: %w", beside.Failure(cmp.Or(err, errors.New("exit status 0")), x.words))
 	case !late.Stop():
 		return errors.New("did not end, and was killed: requests may be missing in the list")
 	}

@@ -45,7 +45,7 @@ func (o *Analysis) flag(f spec.Field) *Flag {
 	return made
 }
 
-// read sets a field to the values of its flag, also if it refuses them. An empty one would read as "not given".
+// read sets a field to the values of its flag, also if there are too many. An empty one would read as "not given".
 func (o *Analysis) read(f spec.Field, a *spec.Analysis, t Text) (err error) {
 	switch to := f.At(a).(type) {
 	case *map[string]string:
@@ -60,10 +60,10 @@ func (o *Analysis) read(f spec.Field, a *spec.Analysis, t Text) (err error) {
 		*to = &on
 		return err
 	}
-	err = f.Parse(a, t.Values)
 	if slices.Contains(t.Values, "") {
 		return Text{Label: t.Label}.Refuse("is empty; give a value or leave it out")
 	}
+	err = f.Parse(a, t.Values)
 	if given := slices.Compact(slices.Clone(t.Values)); f.Only != "" && len(given) > 1 {
 		return fmt.Errorf("%s is given twice (%s): %s", t.Label, format.Line(strings.Join(given, ", "), 200), f.Only)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// TestRefusedFlagIsKnown: what is refused is shown as it was given, and is gone with the next command line.
+// TestRefusedFlagIsKnown: of a flag that is given too often the last value is shown, and it is gone with the next command line.
 func TestRefusedFlagIsKnown(t *testing.T) {
 	var o Analysis
 	take := func(name string, values ...string) {

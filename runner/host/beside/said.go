@@ -23,5 +23,5 @@ func Failure(err error, stderr *bounded.Buffer) error {
 	if err == nil || line == "" {
 		return err
 	}
-	return errors.New(format.Line(strings.TrimPrefix(line, "scidex-oci: "), saidMax))
+	return errors.New(format.Cut(format.Escape(strings.TrimPrefix(line, "scidex-oci: "), format.Visible), saidMax))
 }

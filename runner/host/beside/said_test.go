@@ -13,7 +13,8 @@ func TestFailure(t *testing.T) {
 		"":                               "exit status 125",
 		"scidex-oci: it is no key\n":     "it is no key",
 		"fatal error: out\n\nstacks\n":   "fatal error: out",
-		"scidex-oci: \x1b[2Jred\x00\n":   "red",
+		"scidex-oci: \x1b[2Jred\x00\n":   `\x1b[2Jred\x00`,
+		"open /no  such\\x1b: away":      `open /no  such\x1b: away`,
 		strings.Repeat("long ", 100_000): strings.Repeat("long ", saidMax/5-1) + "long…",
 	} {
 		stderr := Stderr()

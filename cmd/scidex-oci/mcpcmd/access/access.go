@@ -20,8 +20,7 @@ const bodyTime = 30 * time.Second
 
 // Loopback checks the address to listen on, which must be of the loopback.
 func Loopback(address string) (string, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil || !loopback.Names(host) {
+	if _, _, err := net.SplitHostPort(address); err != nil || !loopback.Names(address) {
 		return "", errors.New("give an address of the loopback with a port, such as 127.0.0.1:8765; a tunnel (ssh -L) reaches it from elsewhere")
 	}
 	return address, nil

@@ -154,6 +154,9 @@ const maxPEM = 16 << 20
 
 // clientPair reads a certificate and its key.
 func clientPair(certificate, key string) (tls.Certificate, error) {
+	if certificate == "" || key == "" {
+		return tls.Certificate{}, errors.New("only one of them is given; give both")
+	}
 	certPEM, err := userdir.ReadFile(certificate, maxPEM)
 	if err != nil {
 		return tls.Certificate{}, err
