@@ -151,6 +151,17 @@ func Locked(f *os.File, from, to int64) ([]Range, error) {
 	return slices.Concat(before, []Range{found}, after), errors.Join(err, failed)
 }
 
+// LockRange sets a record lock of the kind F_WRLCK, F_RDLCK or F_UNLCK on a range. If another open file has one that conflicts, it
+// waits with F_OFD_SETLKW and fails with EAGAIN for F_OFD_SETLK.
+func LockRange(f *os.File, how int, kind int16, r Range) error {
+	for {
+		err := unix.FcntlFlock(f.Fd(), how, &unix.Flock_t{Type: kind, Start: r.From, Len: r.To - r.From})
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
 func flock(f *os.File, how int) error {
 	for {
 		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {

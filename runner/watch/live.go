@@ -158,7 +158,7 @@ func (l *Live) sign(now bool) {
 	}
 	// Where the file system has no such locks the result says SIGTERM, and there is a grace period.
 	for _, at := range []int64{sign, workspace.FirstAsker + rand.Int64N(workspace.Askers)} {
-		_ = unix.FcntlFlock(l.state.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_RDLCK, Start: at, Len: 1})
+		_ = flock.LockRange(l.state, unix.F_OFD_SETLK, unix.F_RDLCK, flock.Range{From: at, To: at + 1})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
@@ -26,11 +27,11 @@ type Account struct {
 
 // The parts of the file. Its content are the figures that the first engine has measured.
 var (
-	alive      = span{0, 1} // read locks of all engines
-	front      = span{1, 2} // a write lock of the one whose analysis is the next
+	alive      = flock.Range{From: 0, To: 1} // read locks of all engines
+	front      = flock.Range{From: 1, To: 2} // a write lock of the one whose analysis is the next
 	processors = int64(1) << 20
 	memory     = int64(1) << 40
-	whole      = span{0, math.MaxInt64}
+	whole      = flock.Range{From: 0, To: math.MaxInt64}
 )
 
 const (
@@ -64,22 +65,22 @@ var errFigures = errors.New("it does not have the memory and CPUs of an account;
 
 // enroll notes that this engine lives, and reads or writes the figures.
 func (a *Account) enroll(machine Resources) error {
-	err := lock(a.file, unix.F_OFD_SETLK, unix.F_WRLCK, alive)
+	err := flock.LockRange(a.file, unix.F_OFD_SETLK, unix.F_WRLCK, alive)
 	if err == nil {
 		a.Resources = machine
 		_, err = a.file.WriteAt(a.figures(), 0)
-		return errors.Join(err, lock(a.file, unix.F_OFD_SETLK, unix.F_RDLCK, alive))
+		return errors.Join(err, flock.LockRange(a.file, unix.F_OFD_SETLK, unix.F_RDLCK, alive))
 	}
 	if !errors.Is(err, unix.EAGAIN) {
 		return err
 	}
-	if err = lock(a.file, unix.F_OFD_SETLKW, unix.F_RDLCK, alive); err != nil {
+	if err = flock.LockRange(a.file, unix.F_OFD_SETLKW, unix.F_RDLCK, alive); err != nil {
 		return err
 	}
 	text := make([]byte, len(a.figures()))
 	_, err = a.file.ReadAt(text, 0)
 	if n, _ := fmt.Sscan(string(text), &a.Memory, &a.CPUs); err != nil || n != 2 {
-		return errors.Join(errFigures, lock(a.file, unix.F_OFD_SETLK, unix.F_UNLCK, alive))
+		return errors.Join(errFigures, flock.LockRange(a.file, unix.F_OFD_SETLK, unix.F_UNLCK, alive))
 	}
 	return nil
 }
@@ -95,7 +96,7 @@ func (a *Account) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closed = true
-	return errors.Join(lock(a.file, unix.F_OFD_SETLK, unix.F_UNLCK, whole), a.file.Close())
+	return errors.Join(flock.LockRange(a.file, unix.F_OFD_SETLK, unix.F_UNLCK, whole), a.file.Close())
 }
 
 // Take takes what an analysis may use, at most all that the account has, or reports false: then this engine is at the front until
@@ -120,7 +121,7 @@ func (a *Account) Take(limits Resources, alone bool) (release func(), ok bool) {
 
 // first reports whether this engine may take something: a large analysis is not overtaken by those of other engines.
 func (a *Account) first() bool {
-	if lock(a.file, unix.F_OFD_SETLK, unix.F_WRLCK, front) == nil {
+	if flock.LockRange(a.file, unix.F_OFD_SETLK, unix.F_WRLCK, front) == nil {
 		return true
 	}
 	info, err := a.file.Stat()
@@ -140,7 +141,7 @@ func (a *Account) Yield() {
 }
 
 // leave leaves the front.
-func (a *Account) leave() { _ = lock(a.file, unix.F_OFD_SETLK, unix.F_UNLCK, front) }
+func (a *Account) leave() { _ = flock.LockRange(a.file, unix.F_OFD_SETLK, unix.F_UNLCK, front) }
 
 // take takes what an analysis may use by an open file description of its own. An error, as where too many files are open, is
 // a lack of room.
@@ -150,16 +151,16 @@ func (a *Account) take(limits Resources, alone bool) (release func(), ok bool) {
 		return nil, false
 	}
 	release = func() {
-		_ = lock(f, unix.F_OFD_SETLK, unix.F_UNLCK, whole) // a child that is just started may have a copy of f
+		_ = flock.LockRange(f, unix.F_OFD_SETLK, unix.F_UNLCK, whole) // a child that is just started may have a copy of f
 		f.Close()
 	}
 	cpus := min(milli(limits.CPUs), milli(a.CPUs))
 	bytes := min(limits.Memory, a.Memory)
-	if got, err := take(f, span{memory, memory + a.Memory}, bytes); err != nil || got < bytes {
+	if got, err := take(f, flock.Range{From: memory, To: memory + a.Memory}, bytes); err != nil || got < bytes {
 		release()
 		return nil, false
 	}
-	if got, err := take(f, span{processors, processors + milli(a.CPUs)}, cpus); !alone && (err != nil || got < cpus) {
+	if got, err := take(f, flock.Range{From: processors, To: processors + milli(a.CPUs)}, cpus); !alone && (err != nil || got < cpus) {
 		release()
 		return nil, false
 	}

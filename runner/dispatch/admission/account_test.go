@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/flock"
 	"golang.org/x/sys/unix"
 )
 
@@ -242,7 +243,7 @@ func TestAccountRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if err := lock(f, unix.F_OFD_SETLK, unix.F_RDLCK, alive); err != nil {
+		if err := flock.LockRange(f, unix.F_OFD_SETLK, unix.F_RDLCK, alive); err != nil {
 			t.Fatal(err)
 		}
 	}

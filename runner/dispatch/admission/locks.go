@@ -10,32 +10,16 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
-// span is a range of bytes that a lock covers. There need not be any at these offsets (fcntl(2), "Open file description locks").
-type span struct{ from, to int64 }
-
-func (s span) size() int64 { return s.to - s.from }
-
-// lock sets a lock of the kind F_WRLCK, F_RDLCK or F_UNLCK on a span. Where another open file description has one that
-// conflicts, it waits with F_OFD_SETLKW and fails with EAGAIN for F_OFD_SETLK.
-func lock(f *os.File, how int, kind int16, s span) error {
-	for {
-		err := unix.FcntlFlock(f.Fd(), how, &unix.Flock_t{Type: kind, Start: s.from, Len: s.size()})
-		if !errors.Is(err, unix.EINTR) {
-			return err
+// take locks so many bytes of a range, in as many parts as it takes, and returns how many there were.
+func take(f *os.File, r flock.Range, bytes int64) (taken int64, err error) {
+	locked, err := flock.Locked(f, r.From, r.To)
+	for _, other := range append(locked, flock.Range{From: r.To, To: r.To}) {
+		part := flock.Range{From: r.From, To: min(other.From, r.From+bytes-taken)}
+		if err == nil && part.To > part.From {
+			err = flock.LockRange(f, unix.F_OFD_SETLK, unix.F_WRLCK, part)
+			taken += part.To - part.From
 		}
-	}
-}
-
-// take locks so many bytes of a span, in as many parts as it takes, and returns how many there were.
-func take(f *os.File, s span, bytes int64) (taken int64, err error) {
-	locked, err := flock.Locked(f, s.from, s.to)
-	for _, other := range append(locked, flock.Range{From: s.to, To: s.to}) {
-		part := span{s.from, min(other.From, s.from+bytes-taken)}
-		if err == nil && part.size() > 0 {
-			err = lock(f, unix.F_OFD_SETLK, unix.F_WRLCK, part)
-			taken += part.size()
-		}
-		s.from = other.To
+		r.From = other.To
 	}
 	return taken, err
 }
