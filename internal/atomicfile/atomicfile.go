@@ -80,6 +80,15 @@ func (f File) Discard() error { return errors.Join(f.Close(), os.Remove(f.Name()
 
 // Write is Create, what write writes, and Replace.
 func Write(path, temp string, d Durability, write func(*os.File) error) error {
+	return put(path, temp, d, write, File.Replace)
+}
+
+// WriteFirst is Create, what write writes, and Link.
+func WriteFirst(path, temp string, d Durability, write func(*os.File) error) error {
+	return put(path, temp, d, write, File.Link)
+}
+
+func put(path, temp string, d Durability, write func(*os.File) error, place func(File, string, Durability) error) error {
 	f, err := Create(temp)
 	if err != nil {
 		return err
@@ -87,7 +96,7 @@ func Write(path, temp string, d Durability, write func(*os.File) error) error {
 	if err := write(f.File); err != nil {
 		return errors.Join(err, f.Discard())
 	}
-	return f.Replace(path, d)
+	return place(f, path, d)
 }
 
 // SyncDir makes the names in a directory durable (fsync(2)).

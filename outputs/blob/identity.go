@@ -128,28 +128,23 @@ func (s *Store) writeID(id string) error {
 	if _, err := os.Lstat(filepath.Join(s.Dir(), idFile)); err == nil {
 		return fs.ErrExist
 	}
-	return s.placeID(id, atomicfile.File.Link)
+	return s.placeID(id, atomicfile.WriteFirst)
 }
 
 // replaceID replaces the file.
-func (s *Store) replaceID(id string) error { return s.placeID(id, atomicfile.File.Replace) }
+func (s *Store) replaceID(id string) error { return s.placeID(id, atomicfile.Write) }
 
-// placeID writes a temporary file and calls place to rename it.
-func (s *Store) placeID(id string, place func(f atomicfile.File, to string, d atomicfile.Durability) error) (err error) {
+// placeID writes the file by put, with the temporary one in an ingest directory.
+func (s *Store) placeID(id string, put func(path, temp string, d atomicfile.Durability, write func(*os.File) error) error) (err error) {
 	ingest, err := s.NewIngest(idFile)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, ingest.Close()) }()
-	f, err := atomicfile.Create(filepath.Join(ingest.Dir().Name(), idFile))
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(id + "\n")
-	if err := errors.Join(err, f.Chmod(0o400)); err != nil {
-		return errors.Join(err, f.Discard())
-	}
-	return place(f, filepath.Join(s.Dir(), idFile), atomicfile.Durable)
+	return put(filepath.Join(s.Dir(), idFile), filepath.Join(ingest.Dir().Name(), idFile), atomicfile.Durable, func(f *os.File) error {
+		_, err := f.WriteString(id + "\n")
+		return errors.Join(err, f.Chmod(0o400))
+	})
 }
 
 // checkID accepts one short line of ordinary characters.

@@ -93,14 +93,8 @@ func KeepFirst(path string, head any, next func() (outputs.Entry, error)) error 
 	if err := makeDurable(filepath.Dir(path)); err != nil {
 		return err
 	}
-	f, err := atomicfile.Create(path + "." + rand.Text() + Unfinished)
-	if err != nil {
-		return err
-	}
-	if err := Write(f.File, head, next); err != nil {
-		return errors.Join(err, f.Discard())
-	}
-	return f.Link(path, atomicfile.Durable)
+	temp := path + "." + rand.Text() + Unfinished
+	return atomicfile.WriteFirst(path, temp, atomicfile.Durable, func(f *os.File) error { return Write(f, head, next) })
 }
 
 // Create makes or truncates the file of a record for Write.
