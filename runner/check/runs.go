@@ -54,7 +54,7 @@ func (r *Runs) stop(signal request.StopSignal) {
 		r.cancel(&StoppedError{signal})
 	}
 	for run := range r.alive {
-		run.signal(signal)
+		signal.Send(run.stop)
 	}
 }
 
@@ -87,7 +87,7 @@ func (r *Runs) Start(ctx context.Context, by runner.Runner, wanted request.Reque
 	r.mu.Lock()
 	r.alive[run] = true
 	if r.stopped != nil {
-		run.signal(*r.stopped)
+		r.stopped.Send(run.stop)
 	}
 	r.mu.Unlock()
 	go func() {
@@ -100,17 +100,9 @@ func (r *Runs) Start(ctx context.Context, by runner.Runner, wanted request.Reque
 	return run
 }
 
-// signal passes a signal on. A run acts on two; more are dropped.
-func (r *Run) signal(signal request.StopSignal) {
-	select {
-	case r.stop <- signal:
-	default:
-	}
-}
-
 // End stops a run without its grace period.
 func (r *Run) End() {
 	for range 2 {
-		r.signal(request.StopSignal{ExitCode: outcome.SignalBase + int(unix.SIGTERM), Name: "SIGTERM"})
+		request.StopSignal{ExitCode: outcome.SignalBase + int(unix.SIGTERM), Name: "SIGTERM"}.Send(r.stop)
 	}
 }

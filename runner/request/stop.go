@@ -12,6 +12,14 @@ type StopSignal struct {
 	Now      bool   // without a grace period
 }
 
+// Send passes a signal on, unless stop is full: it has room for the two that a run acts on.
+func (s StopSignal) Send(stop chan<- StopSignal) {
+	select {
+	case stop <- s:
+	default:
+	}
+}
+
 // UntilStop returns a context that the first stop request cancels, but only after the given time. If released earlier, the
 // run receives the request, and ends as canceled. release returns the cause.
 func UntilStop(ctx context.Context, stop <-chan StopSignal, after time.Duration) (_ context.Context, release func() error) {

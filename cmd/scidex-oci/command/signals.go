@@ -69,13 +69,8 @@ func IgnoreNextStop(stop <-chan request.StopSignal) {
 
 // forward passes a signal on; more than the two that the runner acts on are dropped.
 func forward(s os.Signal, out chan<- request.StopSignal) {
-	stop, ok := stopOf(s)
-	if !ok {
-		return
-	}
-	select {
-	case out <- stop:
-	default:
+	if stop, ok := stopOf(s); ok {
+		stop.Send(out)
 	}
 }
 

@@ -92,10 +92,7 @@ func (c *Caller) Stops(signals <-chan request.StopSignal) <-chan request.StopSig
 			case <-broken:
 				broken = nil
 			}
-			select {
-			case out <- stop:
-			default: // more than two
-			}
+			stop.Send(out)
 		}
 	}()
 	return out

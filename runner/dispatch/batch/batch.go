@@ -301,7 +301,7 @@ func (d *dispatch) drain() {
 // heed passes a signal on: to the runs that were stopped one by one, or else to all. `stop` sends the signal to this
 // process, which a run shares with the others.
 func (d *dispatch) heed(s request.StopSignal) {
-	if d.Asked != nil && s.Name == "SIGTERM" && stops.Address(d.runs(), d.Asked, s) {
+	if d.Asked != nil && stops.Address(d.runs(), d.Asked, s) {
 		return
 	}
 	if d.summary.Signal == nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
@@ -59,7 +58,7 @@ func relay(stop <-chan request.StopSignal) (passed <-chan request.StopSignal, as
 			select {
 			case s := <-stop:
 				ask()
-				stops.Send(to, s)
+				s.Send(to)
 			case <-over:
 				return
 			}

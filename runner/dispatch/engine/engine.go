@@ -108,7 +108,7 @@ func (e *Engine) Draining() bool {
 func (e *Engine) Signal(s request.StopSignal) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return s.Name == "SIGTERM" && e.Asked != nil && stops.Address(e.running(), e.Asked, s)
+	return e.Asked != nil && stops.Address(e.running(), e.Asked, s)
 }
 
 // Stop stops all runs.

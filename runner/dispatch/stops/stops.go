@@ -24,20 +24,15 @@ func NewRun(id string) *Run { return &Run{ID: id, Stop: make(chan request.StopSi
 func (r *Run) Asked() bool { return len(r.received) > 0 }
 
 // Send passes a signal on, and drops what is more than a run acts on.
-func (r *Run) Send(s request.StopSignal) { Send(r.Stop, s) }
-
-// Send passes a signal on, unless stop is full.
-func Send(stop chan<- request.StopSignal, s request.StopSignal) {
-	select {
-	case stop <- s:
-	default:
-	}
-}
+func (r *Run) Send(s request.StopSignal) { s.Send(r.Stop) }
 
 // Address passes a signal on to the runs with a new stop request, and reports whether it was for them. asked returns a
 // number for each `scidex-oci stop` of a run (watch.AskedToStop). Where there are several, the signals of the others are still
 // to come. Any other signal is for all runs, also while a run that was asked to stop goes on.
 func Address(runs []*Run, asked func(id string) []int64, s request.StopSignal) bool {
+	if s.Name != "SIGTERM" {
+		return false
+	}
 	first := true
 	for _, r := range runs {
 		for _, who := range asked(r.ID) {

@@ -96,7 +96,7 @@ func (w *Worker) Signal(s request.StopSignal) bool {
 	w.stopping.Lock()
 	defer w.stopping.Unlock()
 	asked := func(id string) []int64 { return watch.AskedToStop(w.Host, id) }
-	return s.Name == "SIGTERM" && stops.Address(w.runs, asked, s)
+	return stops.Address(w.runs, asked, s)
 }
 
 // stoppable lets Signal find a run until done is called.

@@ -48,7 +48,7 @@ func TestThen(t *testing.T) {
 		{state: outcome.Canceled, cause: queue.ErrOverdue, last: true, want: queue.Finish},
 	} {
 		run := stops.NewRun("id")
-		stops.Address([]*stops.Run{run}, func(string) []int64 { return map[bool][]int64{true: {7}}[c.asked] }, request.StopSignal{})
+		stops.Address([]*stops.Run{run}, func(string) []int64 { return map[bool][]int64{true: {7}}[c.asked] }, request.StopSignal{Name: "SIGTERM"})
 		j := &job{Worker: &Worker{}, Run: run, cause: func() error { return c.cause }, ledger: &ledger{claim: brought{job: queue.Job{Retries: 2, LastTry: c.last}}}}
 		if got := j.then(catalog.Run{Outcome: outcome.Outcome{State: c.state}}, c.failures); got != c.want {
 			t.Errorf("%+v: %v", c, got)
