@@ -26,11 +26,12 @@ type Field struct {
 	NotInAction string
 	Bounded     bool // a caller of mcp may ask for at most what its operator gives
 
+	// Word refuses a word of the command line before all else, if it is not nil.
+	Word func(string) error
 	// At returns a pointer to the field.
 	At func(*Analysis) any
 
 	unset    any                            // the default
-	word     func(string) error             // refuses a word of the command line at once
 	whole    func(string) (int64, error)    // parses a whole number
 	resolve  func(dir, value string) string // makes a host path absolute
 	path     string                         // what is at a host path: a file or a directory
@@ -90,12 +91,7 @@ func (f Field) Parse(a *Analysis, words []string) (err error) {
 	last := words[len(words)-1]
 	switch to := f.At(a).(type) {
 	case *string:
-		if f.word != nil {
-			err = f.word(last)
-		}
-		if err == nil {
-			*to = last
-		}
+		*to = last
 	case *[]string:
 		*to = words
 	case *Size:
@@ -334,7 +330,7 @@ var fields = [...]Field{
 		Name: "id", Flag: "id", Group: GroupRunning, At: func(a *Analysis) any { return &a.ID },
 		Help:  "name the analysis `ID`: [A-Za-z0-9][A-Za-z0-9._-]{0,127} (default: generated)",
 		About: "its name; unset: made from the time", Example: "fit-1",
-		NotInAction: "a name", word: ValidateID, check: checkID,
+		NotInAction: "a name", Word: ValidateID, check: checkID,
 	},
 	{
 		Name: "labels", Flag: "label", Group: GroupRunning, At: func(a *Analysis) any { return &a.Labels },

@@ -419,7 +419,7 @@ func TestMCPRefuses(t *testing.T) {
 		{code(args{"limits": args{"work_size": "1GiB"}}), []string{"work_size 1GiB", "100MiB"}},
 		{code(args{"limits": args{"work_files": 1001}}), []string{"work_files 1001"}},
 		{code(args{"limits": args{"log_size": "2MiB"}}), []string{"log_size 2MiB", "1MiB"}},
-		{code(args{"timeout": "1h"}), []string{"timeout 1h0m0s", "5m0s"}},
+		{code(args{"timeout": "1h"}), []string{"timeout 1h is above", "operator, 5m;"}},
 		{code(args{"files": []args{{"name": "../x", "text": ""}}}), []string{`"../x"`, "relative path"}},
 		{code(args{"files": []args{{"name": "/etc/passwd", "text": ""}}}), []string{`"/etc/passwd"`, "relative path"}},
 		{code(args{"files": []args{{"name": "a\x00b", "text": ""}}}), []string{`a\x00b`, "control characters"}},

@@ -60,6 +60,11 @@ func (o *Analysis) read(f spec.Field, a *spec.Analysis, t Text) (err error) {
 		*to = &on
 		return err
 	}
+	if f.Word != nil {
+		if err := f.Word(t.Value); err != nil {
+			return t.Wrap(err)
+		}
+	}
 	if slices.Contains(t.Values, "") {
 		return Text{Label: t.Label}.Refuse("is empty; give a value or leave it out")
 	}
