@@ -8,7 +8,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/inputs/stdin"
 	"github.com/scidex-ai/scidex-oci/runner/replay"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/warm"
 )
 
 // reusing answers a request that allows it with the result of an earlier run of the same action.
@@ -40,7 +39,7 @@ func (r reusing) Run(ctx context.Context, req request.Request) (result.Result, e
 	case why != "":
 		req.Warnings = append(req.Warnings, "no earlier run was looked for: "+why)
 	}
-	r.start = func(context.Context, string) (*warm.Sandbox, error) { return launched, nil }
+	r.start, _ = launched.Given()
 	return r.phases.Run(ctx, req)
 }
 

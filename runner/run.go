@@ -37,7 +37,7 @@ func (p phases) refuse(req request.Request, err error) (result.Result, error) {
 	return Refused(req.Analysis, err, p.host.Version), err
 }
 
-// finish takes a run that has begun through its further phases. Nothing is removed before the commit.
+// finish takes a run through the phases after begin. Nothing is removed before the commit.
 func (r *run) finish(ctx context.Context) (result.Result, error) {
 	r.task.Observer.Created()
 	r.addFonts(ctx)

@@ -25,8 +25,8 @@ type Sandbox struct {
 // Start starts what a run with such limits needs: Begin, that of a Pool, or Given.
 type Start func(ctx context.Context, limits string) (*Sandbox, error)
 
-// Given returns a Start that gives one run what was started for it already, and a function that drops it if no run has taken it. It
-// is called when none can take it any more.
+// Given returns a Start that gives one run what was started for it already. If no run has taken that, drop ends it: call drop when
+// none will.
 func (s *Sandbox) Given() (start Start, drop func()) {
 	taken := false
 	return func(context.Context, string) (*Sandbox, error) {

@@ -30,7 +30,7 @@ func writeManifest(w io.Writer, script, call string) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Run it: %s\n#\n# Fields are the flags of run with underscores. One with a # before it is not set: it shows the default, or an example\n"+
-		"# where there is none. Relative paths start at the directory of this file.\n\n", call)
+		"# if there is none. Relative paths start at the directory of this file.\n\n", call)
 	fmt.Fprintf(&b, "# run by its first line (#!) or its extension\nscript: %s\n", value[:len(value)-1])
 	for _, t := range manifestTitles {
 		fmt.Fprintf(&b, "\n\n## %s\n", t.title)

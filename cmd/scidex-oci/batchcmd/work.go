@@ -57,7 +57,7 @@ func (b *session) source() batch.Source {
 // runs makes a run of each line, and shows its progress.
 func (b *session) runs() *batch.Runs {
 	r := &batch.Runs{
-		Host: b.stores.Host, Pool: b.pool, Version: b.program.Build.Version,
+		Host: b.stores.Host, Pool: b.pool,
 		AnyRoot: b.request.AnyRoot, Overwrite: b.request.Overwrite, NoAudit: b.request.NoAudit, Caller: b.lines.Caller(),
 		Away:      &batch.Away{Catalog: b.stores.Catalog, Tell: b.printAway},
 		Suspended: &b.suspended, At: b.lines.At, Started: b.started, Used: b.used,

@@ -101,7 +101,7 @@ func resultOf(ctx context.Context, st *stores.Stores, run catalog.Run, signed *r
 	return res.FileContent()
 }
 
-// readBlob reads a file of ours in the blob store.
+// readBlob reads a file that scidex-oci has written into the blob store.
 func readBlob(ctx context.Context, st *stores.Stores, sha256 string) (content []byte, err error) {
 	from, err := st.Blobs.Open(ctx, sha256)
 	if err != nil {

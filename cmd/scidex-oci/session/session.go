@@ -106,7 +106,7 @@ func (s *Session) Close(err error) error {
 // do runs an analysis as a line of a batch.
 func (s *Session) do(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, events batch.Events) batch.Outcome {
 	runs := batch.Runs{
-		Host: s.Stores.Host, Pool: s.pool, Version: s.Program.Build.Version,
+		Host: s.Stores.Host, Pool: s.pool,
 		AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit, Caller: s.Lines.Caller(),
 		Suspended: &s.suspended, At: plain, Events: events,
 		Started: func(batch.Line) {}, Used: func(batch.Line, string, event.Usage) {},

@@ -15,10 +15,9 @@ import (
 
 // Runs is a Work that makes a run of each line. All share one supervisor.
 type Runs struct {
-	Host    *phase.Host
-	Pool    *warm.Pool
-	Version string // of this program
-	Away    *Away
+	Host *phase.Host
+	Pool *warm.Pool
+	Away *Away
 	// AnyRoot, Overwrite and NoAudit are those of each request.Request.
 	AnyRoot, Overwrite, NoAudit bool
 	Caller                      request.Caller
@@ -133,5 +132,5 @@ func (r *Runs) at(line Line, err error) error {
 
 // refuse is the outcome of a line that did not become a run.
 func (r *Runs) refuse(line Line, err error) Outcome {
-	return Outcome{Result: runner.Refused(line.Analysis, err, r.Version), Err: err}
+	return Outcome{Result: runner.Refused(line.Analysis, err, r.Host.Version), Err: err}
 }

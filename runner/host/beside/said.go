@@ -16,8 +16,8 @@ const (
 // Stderr is the standard error for such a program: it keeps the beginning, which Failure reads.
 func Stderr() *bounded.Buffer { return bounded.Head(stderrMax) }
 
-// Failure prefers what such a program has said to err, with which it failed; nil if err is nil. That is its first line: one that is
-// out of memory says all its stacks after it.
+// Failure returns why such a program failed, or nil if err is nil: the first line that it wrote, or err if there is none. A program
+// that is out of memory writes all its stacks after that line.
 func Failure(err error, stderr *bounded.Buffer) error {
 	line, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
 	if err == nil || line == "" {
