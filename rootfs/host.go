@@ -16,34 +16,43 @@ import (
 // usrDirs are top-level directories that a merged /usr makes links; lib32 and libx32 are Debian's.
 var usrDirs = [...]string{"bin", "sbin", "lib", "lib32", "lib64", "libx32"}
 
-// etcDirs are the parts of /etc that programs in /usr need and that hold nothing private: Debian finds BLAS through
-// alternatives, and R and Python keep files there. Certificates are elsewhere on Fedora (pki), where OpenSSL reads its
-// policy too, and on Arch (ca-certificates).
-var etcDirs = [...]string{
-	"etc/alternatives", "etc/ssl/certs", "etc/fonts", "etc/R", "etc/python3*",
+// configDirs are the parts of /etc and /var/lib that programs in /usr fail without, and that hold nothing private. They were
+// chosen from all that Debian's packages for science, mathematics, text and programming languages install there. Left out is
+// what may hold passwords (maven, php, jupyter, ncbi, orthanc), and what programs do without (groff, perl, ghostscript): each
+// mount takes time.
+var configDirs = [...]string{
+	"etc/alternatives", // BLAS is found through it
+	"etc/ssl/certs", "etc/fonts",
+	// Certificates on Fedora, where OpenSSL reads its policy too, and on Arch.
 	"etc/pki/tls/certs", "etc/pki/ca-trust/extracted", "etc/crypto-policies/back-ends", "etc/ca-certificates/extracted",
+	// Languages.
+	"etc/R", "etc/python3*", "etc/java-*-openjdk", "etc/racket", "var/lib/ghc",
+	// Text: the formats of TeX, dictionaries.
+	"etc/texmf", "var/lib/texmf", "var/lib/aspell", "var/lib/mecab",
+	// Science: settings that have no default, the policy and fonts of ImageMagick, drivers of OpenCL.
+	"etc/fastqc", "etc/ImageMagick-*", "etc/OpenCL",
 }
 
 // etcLinks are links to certificates, made again: OpenSSL looks there first on Fedora and Arch.
 var etcLinks = [...]string{"etc/ssl/cert.pem", "etc/pki/tls/cert.pem"}
 
 // etcFiles are copied: mounts would cost more.
-var etcFiles = [...]string{"etc/ld.so.cache", "etc/matplotlibrc"}
+var etcFiles = [...]string{"etc/ld.so.cache", "etc/matplotlibrc", "etc/ocamlfind.conf", "etc/mecabrc"}
 
-// etcSources may hold linked parts of /etc; openSUSE has certificates in /var.
-var etcSources = [...]string{"etc", "usr", "var/lib/ca-certificates"}
+// linkedSources may hold what a part of /etc is a link to; openSUSE has certificates in /var.
+var linkedSources = [...]string{"etc", "usr", "var/lib/ca-certificates"}
 
 // maxCopy bounds a copied file in bytes; the largest known ld.so.cache is a hundredth of it.
 const maxCopy = 16 << 20
 
-// Host plans a root filesystem with the programs of the host whose "/" is root: /usr, the directories or links beside it,
-// and the parts of /etc that programs need. Accounts, hosts and names are made up; nothing else of the host is in it. uid
+// Host plans a root filesystem with the programs of the host whose "/" is root: /usr, the directories or links next to it,
+// and the parts of /etc and /var/lib that programs need. Accounts, hosts and names are made up; nothing else of the host is in it. uid
 // is that of the user and group "analysis" inside.
 //
 // The time zone is UTC, so that results repeat.
 func Host(root string, uid uint32) (Tree, error) {
 	tree := Tree{Dirs: mountPoints(), Files: madeUp(uid), Run: []File{gitConfig()}, Links: []Link{{"/var/tmp", "/tmp"}}}
-	for _, add := range []func(*Tree, string) error{addUsr, addUsrDirs, addEtcDirs, addEtcLinks, addEtcFiles, addTimeZone} {
+	for _, add := range []func(*Tree, string) error{addUsr, addUsrDirs, addConfigDirs, addEtcLinks, addEtcFiles, addTimeZone} {
 		if err := add(&tree, root); err != nil {
 			return Tree{}, fmt.Errorf("root filesystem of the host: %w", err)
 		}
@@ -118,8 +127,8 @@ func leadsIntoUsr(target string) bool {
 	return strings.HasPrefix(path.Join("/", target), "/usr/")
 }
 
-func addEtcDirs(tree *Tree, root string) error {
-	for _, pattern := range etcDirs {
+func addConfigDirs(tree *Tree, root string) error {
+	for _, pattern := range configDirs {
 		sources, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			return err
@@ -147,7 +156,10 @@ func holdsNoSecret(root, source string) bool {
 	if err != nil || isDir(real, "private") {
 		return false
 	}
-	for _, name := range etcSources {
+	if real == source {
+		return true
+	}
+	for _, name := range linkedSources {
 		if strings.HasPrefix(real, filepath.Join(root, name)+"/") {
 			return true
 		}

@@ -54,6 +54,7 @@ func TestHostRuns(t *testing.T) {
 		"debian": {debian, []string{
 			"bin", "sbin", "lib", "lib64", "usr/sbin", "usr/lib", "usr/lib64", "usr/bin/sh", "usr/share/zoneinfo/Etc/UTC", "etc/ld.so.cache",
 			"etc/localtime", "etc/alternatives", "etc/ssl/certs", "etc/fonts", "etc/python3", "etc/python3.11", "etc/R", "etc/matplotlibrc",
+			"etc/ImageMagick-6/policy.xml", "etc/java-17-openjdk", "etc/ocamlfind.conf", "etc/texmf", "var/lib/texmf",
 		}, []string{"/etc/localtime", "/etc/matplotlibrc"}},
 		"unmerged": {unmerged, []string{"sbin", "lib", "lib64", "usr/lib"}, nil},
 		"fedora": {fedora, []string{

@@ -46,7 +46,8 @@ var debian = map[string]string{
 	"usr/bin/": "", "usr/sbin/": "", "usr/lib/": "", "usr/lib64/": "", "usr/share/zoneinfo/Etc/UTC": "TZif",
 	"bin": "->usr/bin", "sbin": "->usr/sbin", "lib": "->usr/lib", "lib64": "->/usr/lib64",
 	"etc/ld.so.cache": "cache", "etc/alternatives/": "", "etc/ssl/certs/": "", "etc/ssl/private/key": "secret", "etc/fonts/": "",
-	"etc/python3/": "", "etc/python3.11/": "", "etc/R/": "", "etc/matplotlibrc": "backend: agg", "etc/python3.conf": "no directory",
+	"etc/python3/": "", "etc/python3.11/": "", "etc/R/": "", "etc/java-17-openjdk/": "", "etc/ocamlfind.conf": "", "etc/maven/": "secret",
+	"etc/texmf/": "", "var/lib/texmf/": "", "var/lib/postgresql/": "secret", "etc/ImageMagick-6/policy.xml": "", "etc/matplotlibrc": "backend: agg", "etc/python3.conf": "no directory",
 	"etc/passwd": "alice:x:1001:1001::/home/alice:/bin/sh", "etc/shadow": "alice:secret", "etc/hosts": "10.0.0.5 postgres",
 	"etc/resolv.conf": "nameserver 10.0.0.1", "etc/machine-id": "0123", "home/alice/": "", "root/": "", "var/lib/": "", "srv/": "",
 }
@@ -84,7 +85,7 @@ var suse = map[string]string{
 var careless = map[string]string{
 	"usr/bin/": "", "usr/lib/": "",
 	"etc/ssl/certs": "->.", "etc/ssl/private/key": "secret", "etc/fonts": "->../home/alice", "etc/R": "->../root/R", "etc/python3": "->.",
-	"etc/alternatives": "->../var/lib/alternatives", "var/lib/alternatives/": "", "home/alice/key": "secret", "root/R/key": "secret", "etc/shadow": "secret",
+	"etc/alternatives": "->../var/lib/alternatives", "var/lib/alternatives/": "", "var/lib/texmf": "->../../home/alice", "etc/texmf/private/": "", "home/alice/key": "secret", "root/R/key": "secret", "etc/shadow": "secret",
 }
 
 func TestHost(t *testing.T) {
@@ -99,10 +100,11 @@ func TestHost(t *testing.T) {
 			"debian", debian,
 			[]string{
 				"/usr=usr", "/etc/alternatives=etc/alternatives", "/etc/ssl/certs=etc/ssl/certs", "/etc/fonts=etc/fonts", "/etc/R=etc/R",
-				"/etc/python3=etc/python3", "/etc/python3.11=etc/python3.11",
+				"/etc/python3=etc/python3", "/etc/python3.11=etc/python3.11", "/etc/java-17-openjdk=etc/java-17-openjdk",
+				"/etc/texmf=etc/texmf", "/var/lib/texmf=var/lib/texmf", "/etc/ImageMagick-6=etc/ImageMagick-6",
 			},
 			[]string{"/var/tmp=/tmp", "/bin=usr/bin", "/sbin=usr/sbin", "/lib=usr/lib", "/lib64=/usr/lib64", "/etc/localtime=/usr/share/zoneinfo/Etc/UTC"},
-			[]string{"/etc/ld.so.cache", "/etc/matplotlibrc"},
+			[]string{"/etc/ld.so.cache", "/etc/matplotlibrc", "/etc/ocamlfind.conf"},
 		},
 		{
 			"unmerged", unmerged,

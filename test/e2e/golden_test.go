@@ -226,7 +226,7 @@ func idMap(fields []string) string {
 }
 
 // mountLine is the place, options, kind and the kind's options of a line of proc_pid_mountinfo(5). Of a
-// bind mount only place and options are ours; which there are below /etc, what there is to be masked
+// bind mount only place and options are ours; which there are below /etc and /var/lib, what there is to be masked
 // below /proc, and when access times are noted, is the host's.
 func mountLine(line string) string {
 	before, after, _ := strings.Cut(line, " - ")
@@ -236,7 +236,7 @@ func mountLine(line string) string {
 	switch {
 	case strings.HasPrefix(place, "/proc/"):
 		return ""
-	case strings.HasPrefix(place, "/etc/"):
+	case strings.HasPrefix(place, "/etc/"), strings.HasPrefix(place, "/var/lib/"):
 		place = "/etc/*"
 	}
 	own := fields[3] == "/" && slices.Contains([]string{"tmpfs", "proc", "devpts", "overlay", "mqueue", "sysfs", "cgroup", "cgroup2"}, kind[0])
