@@ -1,7 +1,10 @@
 package hints
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -29,9 +32,14 @@ func noSuchFile(f Facts) string {
 	}
 	switch dir := path.Dir(name); {
 	case dir == ".":
-		return ""
+		return fmt.Sprintf("there is no %s%s: pass what is to be read with --input FILE, and open /inputs/%s", format.Line(name, 200), cmp.Or(f.where(name), " in "+f.Ended.Analysis.StartDir()), format.Line(name, 200))
 	case f.makes(name):
 		return fmt.Sprintf("there is no %s%s: to write it, first create its directory, with %s", format.Line(name, 200), f.where(name), f.makeDir(dir))
+	}
+	if dir := f.Ended.Analysis.Data; filepath.IsAbs(dir) {
+		if data := f.lacks(shownDir{dir, "/data"}, path.Base(name)); data != "" {
+			return fmt.Sprintf("there is no %s in the container: %s", format.Line(name, 200), data)
+		}
 	}
 	return fmt.Sprintf("there is no %s in the container: pass what is to be read with --data DIR or --input FILE, and write to the current directory, %s",
 		format.Line(name, 200), f.Ended.Analysis.StartDir())
@@ -88,7 +96,7 @@ func readNames(root *os.Root, dir string) ([]string, error) {
 	defer f.Close()
 	names, err := f.Readdirnames(maxLooked)
 	slices.Sort(names)
-	if len(names) > 0 { // else the end of the directory is an error
+	if errors.Is(err, io.EOF) { // it is empty
 		err = nil
 	}
 	return names, err

@@ -41,7 +41,9 @@ func (f Facts) inWork(name string) string {
 }
 
 // makes reports whether the analysis may make files at a path.
-func (f Facts) makes(name string) bool { return !path.IsAbs(name) || strings.HasPrefix(name, "/tmp/") }
+func (f Facts) makes(name string) bool {
+	return !path.IsAbs(name) && !drive().MatchString(name) || strings.HasPrefix(name, "/tmp/")
+}
 
 // where says that a path is in the working directory, which has nothing at the start.
 func (f Facts) where(name string) string {

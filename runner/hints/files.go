@@ -23,13 +23,6 @@ const (
 	maxNamed  = 3
 )
 
-// failedWith matches how Python, R, HDF5, C programs and shells say with which error the kernel refused a file, and groups its
-// name. None but the error says whether the file was to be read or written.
-func failedWith(err string) string {
-	return `(?:` + err + `: '([^'\n]+)'|file '([^'\n]+)'(?:: |, probable reason ')(?:\[Errno \d+\] )?` + err + `|name = '([^'\n]+)', errno = \d+, error message = '` + err + `'|` +
-		`^[\w./-]+: (?:(?:line )?\d+: )?(?:(?:cannot \w+|reading)(?: regular file| directory)? )?['‘]?([^'’:\n]+?)['’]?(?: for reading)?(?:: | \()` + err + `)`
-}
-
 var noFile = pattern(`(?m)(?:` + failedWith(`No such file(?: or directory)?`) + `|'([^'\n]+)' does not exist)`)
 
 // sought is the file that the analysis did not find, as seen from the working directory, "" if the message says more.
@@ -41,8 +34,17 @@ func (f Facts) sought() string {
 	if name == "" {
 		return ""
 	}
+	if drive().MatchString(name) {
+		return slashes.Replace(name)
+	}
 	return f.inWork(name)
 }
+
+// drive begins a path of Windows, which Python prints with its backslashes doubled.
+var (
+	drive   = pattern(`^[A-Za-z]:[\\/]`)
+	slashes = strings.NewReplacer(`\\`, "/", `\`, "/")
+)
 
 // localFile explains why the analysis does not see a file next to the caller, or elsewhere on the host.
 func localFile(f Facts) string {

@@ -57,7 +57,7 @@ func TestOf(t *testing.T) {
 	const exit = outcome.ReasonExit
 	data := tree(t, "a.csv", "deep/b.csv")
 	dir := tree(t, "a.py", "data/c.csv", "local.csv", "tool", "deep/d.csv")
-	linked := tree(t, "deep/f")
+	linked, empty := tree(t, "deep/f"), t.TempDir()
 	for name, target := range map[string]string{"out": data, "rel": relative(t, linked, data), "none": "nowhere", "whole": linked + "/deep/f"} {
 		if err := os.Symlink(target, filepath.Join(linked, name)); err != nil {
 			t.Fatal(err)
@@ -96,6 +96,7 @@ func TestOf(t *testing.T) {
 	}
 	export := func(f *Facts) { f.Ended.Analysis.Export = "/out" }
 	sh := func(f *Facts) { f.Ended.Command = []string{"sh", "/analysis/a.sh"} }
+	signal := func(name outcome.Signal) func(*Facts) { return func(f *Facts) { f.Outcome.Signal = name } }
 	const trace = "Traceback (most recent call last):\n"
 	missing := func(name string) string {
 		return trace + "FileNotFoundError: [Errno 2] No such file or directory: '" + name + "'\n"
@@ -185,7 +186,14 @@ func TestOf(t *testing.T) {
 		"host's path":           {facts(exit, "FileNotFoundError: [Errno 2] No such file or directory: '"+data+"/a.csv'\n", withData), PathInside, []string{"is /data/a.csv inside"}},
 		"below data":            {facts(exit, "cat: deep/b.csv: No such file or directory\n", withData), PathInside, []string{"no deep/b.csv inside, but there is /data/deep/b.csv"}},
 		"by name":               {facts(exit, "cannot open file 'b.csv': No such file or directory\n", withData), PathInside, []string{"no b.csv inside, but there is /data/deep/b.csv"}},
-		"nowhere":               {facts(exit, "cat: nowhere.csv: No such file or directory\n", withData), "", nil},
+		"nowhere":               {facts(exit, "cat: nowhere.csv: No such file or directory\n", withData), NoSuchFile, []string{"no nowhere.csv in /work, which is empty at the start", "--input FILE, and open /inputs/nowhere.csv"}},
+		"in an empty directory": {facts(exit, missing("/data/x"), func(f *Facts) { f.Ended.Analysis.Data, f.Ended.HasData = empty, true }), NoSuchFile, []string{"/data is " + empty + " on the host, which is empty"}},
+		"nowhere, Node.js":      {facts(exit, "Error: ENOENT: no such file or directory, open 'nowhere.csv'\n"), NoSuchFile, []string{"no nowhere.csv in /work"}},
+		"nowhere, staged":       {facts(exit, "cat: nowhere.csv: No such file or directory\n", func(f *Facts) { f.Ended.Analysis.Stage = "/x" }), NoSuchFile, []string{"no nowhere.csv in /work: pass"}},
+		"of another sandbox":    {facts(exit, missing("/mnt/data/none.csv"), withData), NoSuchFile, []string{"no /mnt/data/none.csv in the container: /data is " + data + " on the host, which has a.csv, deep, but no none.csv"}},
+		"of Windows":            {facts(exit, missing(`C:\\Users\\ada\\none.csv`), withData), NoSuchFile, []string{"no C:/Users/ada/none.csv in the container: /data is "}},
+		"of Windows, no data":   {facts(exit, missing(`C:\\Users\\ada\\a.csv`)), NoSuchFile, []string{"no C:/Users/ada/a.csv in the container: pass what is to be read"}},
+		"of Windows, found":     {facts(exit, missing(`C:\\Users\\ada\\a.csv`), withData), PathInside, []string{"there is /data/a.csv"}},
 		"input file":            {facts(exit, "cat: a.csv: No such file or directory\n", func(f *Facts) { f.Ended.Analysis.Inputs = []string{data + ":/inputs/mine"} }), PathInside, []string{"/inputs/mine/a.csv"}},
 		"read or written":       {facts(exit, missing("results/a/x.csv")), NoSuchFile, []string{"there is no results/a/x.csv in /work, which is empty at the start: to write it", `os.makedirs("results/a", exist_ok=True)`}},
 		"in /work":              {facts(exit, missing("/work/results/c.csv")), NoSuchFile, []string{"no results/c.csv in /work", `("results",`}},
@@ -261,6 +269,25 @@ func TestOf(t *testing.T) {
 		"permission elsewhere":  {facts(exit, "PermissionError: [Errno 13] Permission denied: '/proc/kcore'\n"), "", nil},
 		"read-only":             {facts(exit, "OSError: [Errno 30] Read-only file system: '/data/out.csv'\n"), ReadOnly, []string{"/data/out.csv cannot be written", "/work"}},
 		"read-only, workdir":    {facts(exit, "OSError: [Errno 30] Read-only file system: '/data/out.csv'\n", workdir), ReadOnly, []string{"current directory, /job,"}},
+		"read-only, SQLite":     {facts(exit, "sqlite3.OperationalError: unable to open database file\n"), ReadOnly, []string{"SQLite needs a database", "the current one, /work", "immutable=1"}},
+		"written, SQLite":       {facts(exit, "Error: stepping, attempt to write a readonly database (8)\n"), ReadOnly, []string{"SQLite"}},
+		"pdf of R":              {facts(exit, "Error in pdf(\"/data/x.pdf\") : cannot open file '/data/x.pdf'\nExecution halted\n", withData), ReadOnly, []string{"/data/x.pdf cannot be written"}},
+		"pdf of R, elsewhere":   {facts(exit, "Error in pdf(\"none/x.pdf\") : cannot open file 'none/x.pdf'\nExecution halted\n", withData), "", nil},
+		"renamed":               {facts(exit, "OSError: [Errno 18] Invalid cross-device link: '/tmp/a' -> '/work/b.csv'\n"), CrossDevice, []string{"copy it", "shutil.move"}},
+		"renamed, Node.js":      {facts(exit, "Error: EXDEV: cross-device link not permitted, rename '/tmp/x' -> '/work/x'\n"), CrossDevice, []string{"copy it"}},
+		"crash":                 {facts(outcome.ReasonSignal, "", signal("SIGSEGV")), Crashed, []string{"crashed (SIGSEGV)", "--env PYTHONFAULTHANDLER=1"}},
+		"crash in a shell":      {facts(exit, "Segmentation fault\n", func(f *Facts) { f.Outcome.ExitCode = 139 }), Crashed, []string{"crashed (SIGSEGV)"}},
+		"wrong processor":       {facts(outcome.ReasonSignal, "", signal("SIGILL")), Crashed, []string{"instructions that this processor does not have"}},
+		"killed":                {facts(outcome.ReasonSignal, "", signal("SIGKILL")), Crashed, []string{"no limit of the run", "a process of the analysis killed it"}},
+		"killed, best effort":   {facts(outcome.ReasonSignal, "", signal("SIGKILL"), bestEffort), Crashed, []string{"the host may have been out of memory"}},
+		"terminated":            {facts(outcome.ReasonSignal, "", signal("SIGTERM")), "", nil},
+		"a code above signals":  {facts(exit, "", func(f *Facts) { f.Outcome.ExitCode = 255 }), "", nil},
+		"kernel died":           {facts(exit, "a.ipynb: cell 1 of 1: Kernel died\n"), Crashed, []string{"the notebook's Python died in that cell"}},
+		"input of a notebook":   {facts(exit, "StdinNotImplementedError: raw_input was called, but this frontend does not support input requests.\n"), NoInput, []string{"a notebook in a run has nobody to ask"}},
+		"Parquet of pandas":     {facts(exit, "ImportError: Unable to find a usable engine; tried using: 'pyarrow', 'fastparquet'.\n"), ModuleMissing, []string{`no module "pyarrow": install it in a venv and add --runtime ./venv`}},
+		"Excel of pandas":       {facts(exit, "ImportError: Missing optional dependency 'openpyxl'.  Use pip or conda to install openpyxl.\n"), ModuleMissing, []string{"apt install python3-openpyxl"}},
+		"memory, Java":          {facts(exit, "# There is insufficient memory for the Java Runtime Environment to continue.\n", bestEffort), MemoryLimit, []string{"under best effort", "--memory"}},
+		"memory, Node.js":       {facts(outcome.ReasonSignal, "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n", signal("SIGABRT")), MemoryLimit, []string{"--memory"}},
 		"nothing written":       {facts(outcome.ReasonOutputMissing, ""), OutputMissing, []string{"wrote nothing"}},
 		"other outputs":         {facts(outcome.ReasonOutputMissing, "", func(f *Facts) { f.Listed = []string{"a", "b", "c", "d"} }), OutputMissing, []string{"wrote a, b, c and 1 more"}},
 		"nothing exported":      {facts(exit, "", state(outcome.Complete), export), NothingExported, []string{"left nothing to export in /work", "only scidex-result.json"}},
@@ -281,6 +308,22 @@ func TestOf(t *testing.T) {
 		if !covered[code] {
 			t.Errorf("no case has %s", code)
 		}
+	}
+}
+
+// TestRefusals: the name is found in what each kind of program prints, whatever the error.
+func TestRefusals(t *testing.T) {
+	for _, r := range refusals {
+		t.Run(r.programs, func(t *testing.T) {
+			check(t, Of(facts(outcome.ReasonExit, r.example+"\n")), ReadOnly, []string{"/data/x cannot be written"})
+			for _, words := range []string{"No such file or directory", "Permission denied"} {
+				text := strings.NewReplacer("Read-only file system", words, "read-only file system", strings.ToLower(words)).Replace(r.example)
+				f := facts(outcome.ReasonExit, text+"\n")
+				if got := f.find(pattern(`(?m)` + failedWith(words))); got != "/data/x" {
+					t.Errorf("%q names %q", text, got)
+				}
+			}
+		})
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	memoryError = pattern(`(?m)(^(?:\S+\.)?_?(?:Array)?MemoryError\b|std::bad_alloc|[Cc]annot allocate (?:vector|memory)|OutOfMemoryError|DefaultCPUAllocator: can't allocate memory)`)
+	memoryError = pattern(`(?m)(^(?:\S+\.)?_?(?:Array)?MemoryError\b|std::bad_alloc|[Cc]annot allocate (?:vector|memory)|OutOfMemoryError|insufficient memory for the Java Runtime|Could not reserve enough space for|JavaScript heap out of memory|^Out of memory(?:!| in perl)|DefaultCPUAllocator: can't allocate memory)`)
 	allocation  = pattern(`(?:Unable to allocate|cannot allocate vector of size) (\d+\.?\d* [KMGTPE](?:iB|b))`)
 	threadError = pattern(`(can't start new thread|[Rr]esource temporarily unavailable|fork: retry|unable to create (?:new )?(?:native )?thread)`)
 )

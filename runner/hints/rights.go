@@ -15,6 +15,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
+// noDatabase is SQLite's error, which names no file; noFigure is R's, which says no reason.
+var (
+	noDatabase = pattern(`(unable to open database file|attempt to write a readonly database)`)
+	noFigure   = pattern(`(?m)^Error in [^\n]* :\s+(?:cannot|could not) open file '([^'\n]+)'$`)
+)
+
 var noAccess = pattern(`(?m)` + failedWith(`Permission denied`))
 
 // nobody owns no file of the host, as the id of a run.
@@ -55,9 +61,18 @@ func unreadable(f Facts) string {
 
 // readOnly is for what was to be written where the analysis only reads. Some libraries say that it may not (netCDF).
 func readOnly(f Facts) string {
+	if f.find(noDatabase) != "" {
+		return `SQLite needs a database in a directory that is there and may be written, as the current one, ` + f.Ended.Analysis.StartDir() +
+			`: copy it there, or only read it as "file:/data/NAME?immutable=1" (in Python with uri=True)`
+	}
 	name := f.find(noWrite)
 	if denied, _, _ := f.denied(); name == "" && unreadable(f) == "" {
 		name = denied
+	}
+	if figure := f.find(noFigure); name == "" {
+		if _, _, found := f.outside(figure); found {
+			name = figure
+		}
 	}
 	if name == "" {
 		return ""

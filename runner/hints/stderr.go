@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
@@ -13,11 +14,14 @@ import (
 var (
 	networkError = pattern(`([Tt]emporary failure in name resolution|Name or service not known|No address associated with hostname|` +
 		`[Cc]ould(?: not|n't) resolve host|unable to resolve host address|Network is unreachable|Connection refused|getaddrinfo)`)
-	noModule   = pattern(`(?m)(?:ModuleNotFoundError: |^[^\n]*: )No module named '?([^'\s]+)'?`)
-	noRPack    = pattern(`there is no package called [‘']([^’'\n]+)[’']`)
-	endOfInput = pattern(`(?m)^(EOFError: EOF when reading a line)`)
-	outOfSpace = pattern(`(No space left on device)`)
-	noWrite    = pattern(`(?m)` + failedWith(`Read-only file system`))
+	noModule = pattern(`(?m)(?:(?:ModuleNotFoundError: |^[^\n]*: )No module named '?([^'\s]+)'?|` +
+		`ImportError: (?:Unable to find a usable engine; tried using: |Missing optional dependency )'(\w+)')`) // the second is of pandas
+	noRPack     = pattern(`there is no package called [‘']([^’'\n]+)[’']`)
+	endOfInput  = pattern(`(?m)^(EOFError: EOF when reading a line)`)
+	noFrontend  = pattern(`(StdinNotImplementedError)`)
+	otherDevice = pattern(`([Ii]nvalid cross-device link|cross-device link not permitted)`)
+	outOfSpace  = pattern(`(No space left on device)`)
+	noWrite     = pattern(`(?m)` + failedWith(`Read-only file system`))
 )
 
 func noNetwork(f Facts) string {
@@ -73,7 +77,16 @@ func (f Facts) installed(module string) string {
 	if rootfs := f.Ended.Analysis.Rootfs; rootfs != "" && rootfs != spec.RootfsHost {
 		return "install it in the image or directory " + format.Line(rootfs, 100) + ", or " + venv
 	}
+	if slices.Contains(notOfDebian, module) {
+		return "install it " + venv
+	}
 	return fmt.Sprintf("install it on the host (apt install %s), or %s", debianPackage(module), venv)
+}
+
+// notOfDebian are modules that many use and that Debian does not have.
+var notOfDebian = []string{
+	"arviz", "catboost", "dash", "duckdb", "fastparquet", "gradio", "jax", "librosa", "lightgbm", "nilearn", "polars", "prophet", "pyarrow", "pymc", "shap",
+	"SimpleITK", "spacy", "streamlit", "tensorflow", "transformers", "umap",
 }
 
 // debianPackage is what Debian most likely calls the package of a module.
@@ -91,6 +104,9 @@ func (f Facts) ownModule() string {
 
 // noInput is for a program that asks a person.
 func noInput(f Facts) string {
+	if f.find(noFrontend) != "" {
+		return "a notebook in a run has nobody to ask: write the value into the cell"
+	}
 	if f.find(endOfInput) == "" || f.Ended.Stdin != nil && f.Ended.Stdin.Total > 0 {
 		return ""
 	}
@@ -103,4 +119,12 @@ func noSpace(f Facts) string {
 		return ""
 	}
 	return fmt.Sprintf("/tmp is memory of the run and holds half of its limit, %s: write large files to /work, the current directory", format.Size(int64(f.Ended.Analysis.Memory)/2))
+}
+
+// crossDevice is for a file that was to be renamed or linked to another mount: each directory of a run is one.
+func crossDevice(f Facts) string {
+	if f.find(otherDevice) == "" {
+		return ""
+	}
+	return "a file cannot be renamed or linked from one of /data, /inputs, /tmp and /work to another: copy it, in Python with shutil.move or shutil.copy"
 }

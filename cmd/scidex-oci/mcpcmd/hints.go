@@ -44,6 +44,7 @@ func advice(most spec.Analysis) map[string]string {
 		hints.AboveHost:        "a limit is above what this machine has: compute with less",
 		hints.Doctor:           "this machine cannot run analyses as it is set up: tell the operator",
 		hints.HostFull:         "the disk of this machine is nearly full: tell the operator",
+		hints.Crashed:          "the program or a library crashed: call less of it at a time, or use another one",
 		hints.NotebookPackages: "what runs notebooks is missing here: give the code itself",
 		hints.NoPrivileges:     "a run cannot install packages: do without, bring a module of your own in files, or ask the operator for them",
 		hints.ModuleMissing:    "a package is missing here, and " + lacking,
