@@ -85,6 +85,4 @@ type Analysis struct {
 	// Preload is what a Python script has imported when its run waits for its turn: "auto" (unset means that too), "none", or
 	// modules up to which its first imports go, "numpy,pandas".
 	Preload string `json:"preload,omitempty"`
-	// Warm is "auto" (unset means that too) or "none". It does nothing any more: it said whether starts may be forked.
-	Warm string `json:"warm,omitempty"`
 }

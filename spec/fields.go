@@ -344,12 +344,6 @@ var fields = [...]Field{
 		About: "auto, none or modules: what a script that waits in a batch or on a worker imports meanwhile", Example: PreloadAuto,
 		NotInAction: "how it starts", check: checkPreload,
 	},
-	{
-		Name: "warm", Flag: "warm", Group: GroupRunning, At: func(a *Analysis) any { return &a.Warm },
-		Help:  "`auto|none`: does nothing any more, since no start is forked; --preload none turns imports ahead off",
-		About: "auto or none: does nothing any more", Example: PreloadAuto,
-		Choices: []string{PreloadAuto, None}, NotInAction: "how it starts",
-	},
 }
 
 // What to give instead of several values.

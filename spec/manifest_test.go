@@ -21,7 +21,7 @@ func everyField() Analysis {
 		Outputs: []string{"*.csv", "plots/**/*.svg"}, Exclude: []string{}, Workdir: "/job", Rootfs: "host", Runtime: "envs/science", IDs: "self",
 		Memory: 512 * MiB, CPUs: 0.5, Pids: 64, Timeout: Duration(90 * time.Minute), Grace: Duration(10 * time.Second), LogSize: MiB,
 		WorkSize: 3 * GiB, WorkFiles: 7000, WorkStorage: WorkTmpfs,
-		Limits: "best-effort", DigestInputs: "full", Deterministic: &yes, Keep: "failed", Preload: "numpy,pandas", Warm: "none",
+		Limits: "best-effort", DigestInputs: "full", Deterministic: &yes, Keep: "failed", Preload: "numpy,pandas",
 		AllowHosts: []string{"api.example.org", "*.example.net:8443"}, Upload: 2 * MiB,
 	}
 }

@@ -60,7 +60,6 @@ class Manifest(TypedDict, total=False):
     deterministic: bool
     keep: str
     preload: str
-    warm: str
 
 
 def encode(fields: Mapping[str, Any]) -> bytes:

@@ -36,6 +36,7 @@ func Changes(run catalog.Run, a spec.Analysis) ([]string, error) {
 	if a.IDs == "" {
 		delete(was, "ids")
 	}
+	delete(was, "warm") // earlier programs recorded it; it changed nothing
 	delete(was, "labels")
 	delete(is, "labels")
 	all := maps.Clone(was)

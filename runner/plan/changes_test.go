@@ -58,6 +58,16 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestChangesOfAnEarlierRun: a field that there is no more, and that changed nothing, is no change.
+func TestChangesOfAnEarlierRun(t *testing.T) {
+	a := spec.Analysis{ID: "a", Command: []string{"true"}}
+	run := recordedRun(t, a, result.Report{})
+	run.Request = append([]byte(`{"warm":"auto",`), run.Request[1:]...)
+	if got, err := Changes(run, a); err != nil || len(got) > 0 {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestChangesOfAScript(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.sh")
 	write := func(content string) {

@@ -59,7 +59,11 @@ func ReadQueued(raw json.RawMessage) (a spec.Analysis, err error) {
 	if err := checkSize(raw); err != nil {
 		return spec.Analysis{}, err
 	}
-	if err := exactjson.Unmarshal(raw, &a); err != nil {
+	type queued struct {
+		*spec.Analysis
+		Warm json.RawMessage `json:"warm"` // earlier programs queued it; it changed nothing
+	}
+	if err := exactjson.Unmarshal(raw, &queued{Analysis: &a}); err != nil {
 		return spec.Analysis{}, err
 	}
 	or := func(path *string) {

@@ -13,6 +13,7 @@ func TestBrought(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for raw, want := range map[string]string{
 		`{"command": ["true"], "memory": "64MiB"}`:                "",
+		`{"command": ["true"], "warm": "auto"}`:                   "",
 		`{"command": ["true"], "memroy": "64MiB"}`:                "memroy",
 		`{"command": ["true"], "memory": "many"}`:                 "many",
 		`{"command": "true"}`:                                     "command",

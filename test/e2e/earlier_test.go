@@ -3,6 +3,7 @@ package e2e
 import (
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -19,6 +20,24 @@ func TestEarlierPrograms(t *testing.T) {
 			h.commitEarlierResult()
 			h.collectEarlierTask(filepath.Join(filepath.Dir(h.root), "spool"))
 		})
+	}
+}
+
+// TestEarlierRequest: "warm", which requests had and which changed nothing, neither hinders the batch that goes on nor is it repeated.
+func TestEarlierRequest(t *testing.T) {
+	h := newHarness(t)
+	id := h.newID()
+	file := h.lines(sh(id, "true"))
+	h.batch(0, file)
+	h.sql("UPDATE analysis_run SET request = json_set(request, '$.warm', 'auto') WHERE id = '" + id + "'")
+	for _, args := range [][]string{{"show", "--json", id}, {"batch", "--resume", file}} {
+		if out := h.mustRun(args...).stdout; !strings.Contains(out, `"warm":"auto"`) || !strings.Contains(out, `"attempt":1,"state":"complete"`) {
+			t.Errorf("%q: %s", args, out)
+		}
+	}
+	again := h.start("--again", id)
+	if again.expect(t, "complete", "exit", 0); again.Attempt != 2 {
+		t.Errorf("attempt %d", again.Attempt)
 	}
 }
 

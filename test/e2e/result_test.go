@@ -235,7 +235,6 @@ type request struct {
 	Limits  string `json:"limits,omitempty"`
 	Keep    string `json:"keep,omitempty"`
 	Preload string `json:"preload,omitempty"`
-	Warm    string `json:"warm,omitempty"`
 }
 
 // parseResult reads standard output that must hold exactly one result, on one line.

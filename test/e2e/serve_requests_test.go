@@ -192,7 +192,7 @@ type runLine struct {
 
 // kinds of flags, by name.
 var (
-	textFlags   = flags("id", "script", "data", "docs", "project", "stage", "export", "workdir", "rootfs", "runtime", "ids", "memory", "timeout", "grace", "log-size", "work-size", "work-storage", "digest-inputs", "limits", "preload", "warm", "keep")
+	textFlags   = flags("id", "script", "data", "docs", "project", "stage", "export", "workdir", "rootfs", "runtime", "ids", "memory", "timeout", "grace", "log-size", "work-size", "work-storage", "digest-inputs", "limits", "preload", "keep")
 	numberFlags = flags("cpus", "pids", "work-files")
 	listFlags   = map[string]string{"input": "inputs", "output": "outputs", "exclude": "exclude", "secret": "secrets"}
 	pairFlags   = map[string]string{"label": "labels", "env": "env"}

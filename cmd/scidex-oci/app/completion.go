@@ -85,7 +85,7 @@ func flagDocs(flags []cli.Flag) []flagDoc {
 // choices are the flags that take one of a few words.
 func choices() map[string][]string {
 	return map[string][]string{
-		"ids": {"range", "self"}, "limits": {"enforce", "outer", "best-effort"}, "work-storage": {"disk", "tmpfs"}, "digest-inputs": {"script", "listing", "full"}, "keep-replays": {"never", "failed", "always"}, "keep": {"never", "failed", "always"}, "preload": {"auto", "none"}, "warm": {"auto", "none"},
+		"ids": {"range", "self"}, "limits": {"enforce", "outer", "best-effort"}, "work-storage": {"disk", "tmpfs"}, "digest-inputs": {"script", "listing", "full"}, "keep-replays": {"never", "failed", "always"}, "keep": {"never", "failed", "always"}, "preload": {"auto", "none"},
 		"post-process-on": {"complete", "always"},
 		"network":         {"none"}, "rootfs": {"host"}, "log-level": {"debug", "info", "warn", "error"}, "state": options.States(), "reason": options.Reasons(),
 	}

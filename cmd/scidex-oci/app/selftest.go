@@ -74,7 +74,7 @@ func newCanaryCommand(p *command.Program) *cli.Command {
 // confiningFlags are the flags of run that confine an analysis.
 func confiningFlags(p *command.Program, o *options.Run) []*options.Flag {
 	// What to run, its name and its outputs are set by selftest.
-	flags := options.Without(o.Analysis.Flags(), "id", "script", "stage", "export", "output", "exclude", "digest-inputs", "deterministic", "keep", "preload", "warm")
+	flags := options.Without(o.Analysis.Flags(), "id", "script", "stage", "export", "output", "exclude", "digest-inputs", "deterministic", "keep", "preload")
 	return append(flags, o.AuditFlag(), p.Options.MinFreeFlag())
 }
 
