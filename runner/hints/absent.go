@@ -17,6 +17,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
+// ofSystem is a path where programs have their own files, and nobody data.
+var ofSystem = pattern(`^/(?:bin|dev|etc|lib\w*|opt|proc|root|run|sbin|sys|usr|var)/`)
+
 // noSuchFile says what a directory of inputs has, where the analysis looked in it for a file that it does not have. Elsewhere
 // its advice is for a file that was to be read as for one that was to be written: most messages do not say which.
 func noSuchFile(f Facts) string {
@@ -36,7 +39,7 @@ func noSuchFile(f Facts) string {
 	case f.makes(name):
 		return fmt.Sprintf("there is no %s%s: to write it, first create its directory, with %s", format.Line(name, 200), f.where(name), f.makeDir(dir))
 	}
-	if dir := f.Ended.Analysis.Data; filepath.IsAbs(dir) {
+	if dir := f.Ended.Analysis.Data; filepath.IsAbs(dir) && !ofSystem().MatchString(name) {
 		if data := f.lacks(shownDir{dir, "/data"}, path.Base(name)); data != "" {
 			return fmt.Sprintf("there is no %s in the container: %s", format.Line(name, 200), data)
 		}

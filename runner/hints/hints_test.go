@@ -191,6 +191,7 @@ func TestOf(t *testing.T) {
 		"nowhere, Node.js":      {facts(exit, "Error: ENOENT: no such file or directory, open 'nowhere.csv'\n"), NoSuchFile, []string{"no nowhere.csv in /work"}},
 		"nowhere, staged":       {facts(exit, "cat: nowhere.csv: No such file or directory\n", func(f *Facts) { f.Ended.Analysis.Stage = "/x" }), NoSuchFile, []string{"no nowhere.csv in /work: pass"}},
 		"of another sandbox":    {facts(exit, missing("/mnt/data/none.csv"), withData), NoSuchFile, []string{"no /mnt/data/none.csv in the container: /data is " + data + " on the host, which has a.csv, deep, but no none.csv"}},
+		"of the system":         {facts(exit, "cat: /etc/none.conf: No such file or directory\n", withData), NoSuchFile, []string{"no /etc/none.conf in the container: pass what is to be read"}},
 		"of Windows":            {facts(exit, missing(`C:\\Users\\ada\\none.csv`), withData), NoSuchFile, []string{"no C:/Users/ada/none.csv in the container: /data is "}},
 		"of Windows, no data":   {facts(exit, missing(`C:\\Users\\ada\\a.csv`)), NoSuchFile, []string{"no C:/Users/ada/a.csv in the container: pass what is to be read"}},
 		"of Windows, found":     {facts(exit, missing(`C:\\Users\\ada\\a.csv`), withData), PathInside, []string{"there is /data/a.csv"}},
