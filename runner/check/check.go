@@ -7,8 +7,8 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // Check is one row of doctor or selftest.

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 func TestMain(m *testing.M) {

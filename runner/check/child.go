@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 )
 
 // Try is what a check does in a child process of this program.

@@ -12,9 +12,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/rootfs"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )

@@ -6,9 +6,9 @@ import (
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

@@ -9,11 +9,11 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // departing is a catalog whose runs end while it is asked for them: their directories are gone when it answers.

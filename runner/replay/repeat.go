@@ -17,13 +17,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/digest"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/fingerprint"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/host/spawn"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor"
 )

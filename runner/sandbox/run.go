@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
+	"github.com/scidex-ai/scidex-oci/runner/host/clock"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 

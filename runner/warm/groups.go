@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // Groups is where control groups can be made, or why not.

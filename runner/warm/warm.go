@@ -6,10 +6,10 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // Sandbox is a supervisor and a parent of control groups as one run uses them, with the kernel prepared to move a process of

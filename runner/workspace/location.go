@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
+	"github.com/scidex-ai/scidex-oci/runner/host/clock"
 )
 
 // Location is where a run lives on its host: what gc needs to find and remove what a killed run left.

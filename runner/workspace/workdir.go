@@ -13,9 +13,9 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // Workdir is a run's directory on the host and its part that is /work, both by descriptor.

@@ -14,12 +14,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
+	"github.com/scidex-ai/scidex-oci/runner/host/clock"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

@@ -16,9 +16,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/outer"
 	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

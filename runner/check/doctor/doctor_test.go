@@ -19,8 +19,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/check"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/check"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/host/landlock"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // host reads the settings of the system below root.

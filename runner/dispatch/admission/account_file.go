@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 )
 
 // AccountFile is the path of the file that the engines of this account on this host share. The home directory, which may have the

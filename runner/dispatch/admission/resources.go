@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/outer"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/host/procfs"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/spec"
 )

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/host/clock"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 )
 

@@ -6,9 +6,9 @@ import (
 	"os"
 
 	"github.com/scidex-ai/scidex-oci/outputs/store"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 )
 
 // Pass is one gc, or the part of it that another command does.

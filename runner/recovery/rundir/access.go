@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 

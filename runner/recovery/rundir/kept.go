@@ -9,8 +9,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/audit"
 	"github.com/scidex-ai/scidex-oci/runner/container"
+	"github.com/scidex-ai/scidex-oci/runner/host/clock"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/scratch"

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/clock"
+	"github.com/scidex-ai/scidex-oci/runner/host/clock"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/procs"
 )
