@@ -79,11 +79,14 @@ func (a Analysis) WorkTmpfs(uid, gid uint32, links int) []string {
 	}
 }
 
-func withInit(_ Analysis, place Placement, s *specs.Spec) error {
-	if place.InitSource != "" {
-		s.Mounts = append(s.Mounts, bind(place.InitSource, place.Init[0], "bind", "rprivate", "ro", "nosuid", "nodev"))
-	}
-	return nil
+// initPath is where a container has the program of AddInit.
+const initPath = "/dev/scidex-init"
+
+// AddInit adds a program to a specification that is PID 1 and starts the analysis: the host's file source, bound read-only. Without it
+// the analysis itself is PID 1.
+func AddInit(s *specs.Spec, source string) {
+	s.Mounts = append(s.Mounts, bind(source, initPath, "bind", "rprivate", "ro", "nosuid", "nodev"))
+	s.Process.Args = append([]string{initPath}, s.Process.Args...)
 }
 
 func bind(source, destination string, options ...string) specs.Mount {

@@ -26,10 +26,6 @@ type Placement struct {
 	// UID and GID are the analysis' ids inside: 1000, or 0 if the user has only one id.
 	UID, GID uint32
 
-	// Init precedes Command, for instance ["/dev/scidex-init"], and InitSource is the host file bound read-only at its
-	// first word. Both are empty if the analysis itself is PID 1.
-	Init       []string
-	InitSource string
 	// Command is the analysis' argument vector with a script's interpreter resolved; see Interpreter.
 	Command []string
 
@@ -52,7 +48,7 @@ type Placement struct {
 	// raised in a user namespace.
 	NoFile uint64
 
-	// Audit says that Init installs its own filter, which notifies of sockets of refused families and some other calls
+	// Audit says that the program of AddInit installs its own filter, which notifies of sockets of refused families and some other calls
 	// (runner/container). The specification's then passes those families to a tracer, which does not exist: they fail
 	// with ENOSYS unless notified first.
 	Audit bool
@@ -91,7 +87,7 @@ func OCI(a Analysis, place Placement) (*specs.Spec, error) {
 	for _, apply := range []option{
 		withVersion, withRoot, withHostname,
 		withCommand, withUser, withoutPrivileges, withRlimits, withOOMScore, withEnv,
-		withKernelMounts, withScratchMounts, withReadOnlyBinds, withWork, withInit,
+		withKernelMounts, withScratchMounts, withReadOnlyBinds, withWork,
 		withNamespaces, withIDMappings, withHiddenPaths, withSysctl, withSeccomp,
 	} {
 		if err := apply(a, place, s); err != nil {
@@ -125,12 +121,6 @@ func (p Placement) validate() error {
 	if len(p.Command) == 0 || p.Command[0] == "" {
 		return errors.New("no command")
 	}
-	if (len(p.Init) == 0) != (p.InitSource == "") {
-		return fmt.Errorf("init %q and its source %q go together", p.Init, p.InitSource)
-	}
-	if p.Portable && len(p.Init) > 0 {
-		return errors.New("a portable spec has no init")
-	}
 	if !mapped(p.UIDMappings, 0) || !mapped(p.UIDMappings, p.UID) {
 		return fmt.Errorf("uid 0 or %d is not mapped", p.UID)
 	}
@@ -144,9 +134,6 @@ func (p Placement) validatePaths() error {
 	sources, destinations := []string{p.Root, p.Work}, []string{}
 	for _, bind := range p.Binds {
 		sources, destinations = append(sources, bind.Source), append(destinations, bind.Destination)
-	}
-	if p.InitSource != "" {
-		sources, destinations = append(sources, p.InitSource), append(destinations, p.Init[0])
 	}
 	for _, path := range sources {
 		if path == "" || !p.Portable && !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {

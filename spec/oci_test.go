@@ -34,7 +34,6 @@ func testPlacement() Placement {
 			{"/stage/a.py", "/analysis/a.py"},
 		},
 		UIDMappings: mappings, GIDMappings: mappings, UID: 1000, GID: 1000,
-		Init: []string{"/dev/scidex-init", "--"}, InitSource: "/stage/init",
 		Command: []string{"python3", "/analysis/a.py"},
 		Secrets: map[string]string{"API_KEY": "s3cret", "HOME": "/work", "OTHER": "must not appear"},
 		HasData: true, NoFile: 4096,
@@ -42,7 +41,7 @@ func testPlacement() Placement {
 }
 
 func portable(p Placement) Placement {
-	p.Portable, p.Init, p.InitSource, p.Root, p.Secrets = true, nil, "", "rootfs", nil
+	p.Portable, p.Root, p.Secrets = true, "rootfs", nil
 	return p
 }
 
@@ -58,6 +57,9 @@ func TestOCIGolden(t *testing.T) {
 			t.Errorf("%s: no seccomp filter: %+v", name, s.Linux.Seccomp)
 		}
 		s.Linux.Seccomp = nil
+		if !place.Portable {
+			AddInit(s, "/stage/init")
+		}
 		got, err := json.MarshalIndent(s, "", "  ")
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +89,7 @@ func TestOCIConfines(t *testing.T) {
 	if !s.Process.NoNewPrivileges || !s.Root.Readonly || s.Process.Terminal {
 		t.Error("want no_new_privs, a read-only root and no terminal")
 	}
-	if got, want := s.Process.Args, []string{"/dev/scidex-init", "--", "python3", "/analysis/a.py"}; !slices.Equal(got, want) {
+	if got, want := s.Process.Args, []string{"python3", "/analysis/a.py"}; !slices.Equal(got, want) {
 		t.Errorf("args %q; want %q", got, want)
 	}
 	if len(s.Process.User.AdditionalGids) != 0 {
@@ -309,10 +311,6 @@ func TestOCIRefuses(t *testing.T) {
 		"relative target":  {func(_ *Analysis, p *Placement) { p.Binds[0].Destination = "usr" }, `mount point "usr"`},
 		"target above":     {func(_ *Analysis, p *Placement) { p.Binds[0].Destination = "/a/../usr" }, `mount point "/a/../usr"`},
 		"root as target":   {func(_ *Analysis, p *Placement) { p.Binds[0].Destination = "/" }, `mount point "/"`},
-		"init, no source":  {func(_ *Analysis, p *Placement) { p.InitSource = "" }, "go together"},
-		"source, no init":  {func(_ *Analysis, p *Placement) { p.Init = nil }, "go together"},
-		"relative init":    {func(_ *Analysis, p *Placement) { p.Init = []string{"init"} }, `mount point "init"`},
-		"portable init":    {func(_ *Analysis, p *Placement) { p.Portable = true }, "a portable spec has no init"},
 		"uid not mapped":   {func(_ *Analysis, p *Placement) { p.UID = 1001 }, "uid 0 or 1001 is not mapped"},
 		"gid not mapped":   {func(_ *Analysis, p *Placement) { p.GID = 1001 }, "gid 0 or 1001 is not mapped"},
 		"no mappings":      {func(_ *Analysis, p *Placement) { p.UIDMappings = nil }, "not mapped"},

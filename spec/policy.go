@@ -25,6 +25,7 @@ func PolicyDigest(a Analysis, audit bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	AddInit(ociSpec, nowhere)
 	return digestOf(ociSpec)
 }
 
@@ -49,16 +50,17 @@ func confined(a Analysis) Analysis {
 	return part
 }
 
+// nowhere is a path of the host in a placement without one.
+const nowhere = "/policy"
+
 // policyPlacement is a placement without a host: one bind for each destination of an input, and ids as for a user with a
 // range.
 func policyPlacement(a Analysis) (Placement, error) {
-	const nowhere = "/policy"
 	ids := []specs.LinuxIDMapping{{ContainerID: 0, HostID: 1, Size: 1}, {ContainerID: 1000, HostID: 2, Size: 1}}
 	place := Placement{
 		Root: nowhere, Work: nowhere,
 		Binds:       []Bind{{nowhere, "/usr"}},
 		UIDMappings: ids, GIDMappings: ids, UID: 1000, GID: 1000,
-		Init: []string{"/dev/scidex-init"}, InitSource: nowhere,
 		Command: []string{"policy"},
 		HasData: given(a.Data), HasDocs: given(a.Docs),
 	}

@@ -105,6 +105,7 @@ func TestPolicyDigestIsOfTheWholeSpec(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		AddInit(ociSpec, nowhere)
 		change(ociSpec)
 		digest, err := digestOf(ociSpec)
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 func withCommand(a Analysis, place Placement, s *specs.Spec) error {
-	s.Process.Args = slices.Concat(place.Init, place.Command)
+	s.Process.Args = slices.Clone(place.Command)
 	s.Process.Cwd = a.StartDir()
 	s.Process.Terminal = false
 	return nil

@@ -14,12 +14,12 @@ func TestReach(t *testing.T) {
 		for _, portable := range []bool{false, true} {
 			a, place := testAnalysis(), testPlacement()
 			a.WorkStorage, place.Portable = storage, portable
-			if portable {
-				place.Init, place.InitSource = nil, ""
-			}
 			s, err := OCI(a, place)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if !portable {
+				AddInit(s, "/stage/init")
 			}
 			if got := reach.Of(s); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s, portable %v: %v, want %v", storage, portable, got, want)

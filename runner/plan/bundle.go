@@ -26,8 +26,8 @@ func Spec(ctx context.Context, host *phase.Host, a spec.Analysis) (_ []byte, err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	place := p.placement("")
-	place.Root, place.Work, place.Init = "rootfs", workspace.RunDir(host.Tmp, p.Key.ID)+"/"+workspace.WorkName, nil
+	place := p.placement()
+	place.Root, place.Work = "rootfs", workspace.RunDir(host.Tmp, p.Key.ID)+"/"+workspace.WorkName
 	place.Portable = true
 	place.Secrets = nil
 	return marshalSpec(p.Analysis, place)
@@ -84,9 +84,9 @@ func Bundle(ctx context.Context, host *phase.Host, a spec.Analysis, dir string) 
 		return &request.Error{Err: fmt.Errorf("--bundle %q: %w", dir, err)}
 	}
 	defer func() { err = errors.Join(err, top.Close()) }()
-	place := p.placement("")
+	place := p.placement()
 	place.Root, place.Work = filepath.Join(dir, "rootfs"), filepath.Join(dir, workspace.WorkName)
-	place.Init, place.Portable, place.Secrets = nil, true, nil
+	place.Portable, place.Secrets = true, nil
 	if err := p.forCaller(&place); err != nil {
 		return err
 	}

@@ -156,7 +156,7 @@ func detachParent(b protocol.Bind) (*os.File, error) {
 
 // specify adds the OCI specification, and the seccomp filter, which that leaves out.
 func (m *jobMaker) specify() (err error) {
-	place := m.plan.placement(protocol.InitPath)
+	place := m.plan.placement()
 	place.Unfiltered, place.Trace = true, m.trace
 	if m.plan.Extra.Ahead != nil {
 		place.Command = preload.Direct(place.Command)
@@ -164,6 +164,7 @@ func (m *jobMaker) specify() (err error) {
 	if m.job.Spec, err = spec.OCI(m.plan.Analysis, place); err != nil {
 		return err
 	}
+	spec.AddInit(m.job.Spec, protocol.InitPath)
 	m.job.Spec.Process.OOMScoreAdj = likelier(*m.job.Spec.Process.OOMScoreAdj)
 	m.job.Filter, err = filter.Program(m.plan.Audit)
 	return err

@@ -4,18 +4,17 @@ import "github.com/scidex-ai/scidex-oci/spec"
 
 // Environment is the analysis' environment, by name.
 func (p *Plan) Environment() (map[string]string, error) {
-	return spec.Environment(p.Analysis, p.placement(""))
+	return spec.Environment(p.Analysis, p.placement())
 }
 
 // placement returns the run's paths for its OCI specification. The supervisor fills in the host's paths of the root and of
 // /work.
-func (p *Plan) placement(init string) spec.Placement {
+func (p *Plan) placement() spec.Placement {
 	place := spec.Placement{
 		Root:        "/",
 		Work:        "/work",
 		UIDMappings: p.mappings(), GIDMappings: p.mappings(),
 		UID: p.uid(), GID: p.uid(),
-		Init: []string{"/dev/scidex-init"}, InitSource: init,
 		Command: p.Command,
 		Secrets: p.secrets,
 		HasData: p.Inputs.HasData, HasDocs: p.Inputs.HasDocs,

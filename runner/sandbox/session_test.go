@@ -298,8 +298,7 @@ func newRun(t *testing.T, s *Supervisor, id, script string, grace time.Duration)
 	}
 	place := spec.Placement{
 		Root: "/", Work: "/work", UIDMappings: maps, GIDMappings: maps, UID: uid, GID: uid, NoFile: 1024,
-		Init: []string{"/dev/scidex-init"}, InitSource: protocol.InitPath, Command: []string{"/bin/sh", "-c", script},
-		Unfiltered: true,
+		Command: []string{"/bin/sh", "-c", script}, Unfiltered: true,
 	}
 	for _, b := range tree.Binds {
 		place.Binds = append(place.Binds, spec.Bind{Source: b.Source, Destination: b.Destination})
@@ -310,6 +309,7 @@ func newRun(t *testing.T, s *Supervisor, id, script string, grace time.Duration)
 	}
 	r.job.Spec, err = spec.OCI(spec.Analysis{ID: id, Command: place.Command}, place)
 	r.good(err)
+	spec.AddInit(r.job.Spec, protocol.InitPath)
 	r.job.Filter, err = filter.Program(false)
 	r.good(err)
 	return r
