@@ -1,6 +1,6 @@
 package runner
 
-import "github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor"
+import "github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor"
 
 // Reexec takes over the process if it was started as our supervisor. Call it first in main; then it does not return.
 func Reexec() {

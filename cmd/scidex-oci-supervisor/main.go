@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor"
 )
 
 func main() {

@@ -46,7 +46,7 @@ const supervisorDeath = 10 * time.Second
 
 // underlying is ErrLost where the supervisor is dead: then other failures are consequences, such as a process that no longer
 // exists when it is put into its control group. That dies with the thread that started it, before the supervisor's others.
-func underlying(supervisor *sandbox.Session, err error) error {
+func underlying(supervisor sandbox.Session, err error) error {
 	var stopped *request.StoppedError
 	if supervisor == nil || errors.Is(err, sandbox.ErrLost) || errors.As(err, &stopped) {
 		return err

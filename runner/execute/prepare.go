@@ -90,14 +90,13 @@ func (e *execution) create(ctx context.Context) (*sandbox.Created, error) {
 		return nil, err
 	}
 	made := e.span("make the job")
-	job, files, err := e.Plan.Job(e.Space.Dir, e.Space.Ingest.Dir(), plan.Own{Script: keptScript(e.script, e.Plan.Inputs.Script), Stdin: e.stdin.Analysis(), Terminal: e.Request.Terminal, Trace: spans.From(ctx).Variables(spans.AnalysisPhase)})
+	job, err := e.Plan.Job(e.Space.Dir, e.Space.Ingest.Dir(), plan.Own{Script: keptScript(e.script, e.Plan.Inputs.Script), Stdin: e.stdin.Analysis(), Terminal: e.Request.Terminal, Trace: spans.From(ctx).Variables(spans.AnalysisPhase)})
 	made()
 	if err != nil {
 		return nil, err
 	}
 	defer e.span("send the job, wait for the container")()
-	created, err := e.Space.Supervisor.Create(job, files.All)
-	return created, errors.Join(err, files.CloseMounts())
+	return e.Space.Supervisor.Create(job)
 }
 
 // repairRoot repairs a damaged root filesystem, and reports it.

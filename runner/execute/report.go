@@ -7,7 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // report is what the result says of the execution.
@@ -34,9 +34,9 @@ func (r *report) slow(why error) {
 }
 
 // walls says how the container keeps host sockets out of reach.
-func (r *report) walls(walls protocol.Walls) {
+func (r *report) walls(walls sandbox.Walls) {
 	r.Sandbox.SocketWall = string(walls.Sockets)
-	if walls.Sockets == protocol.WallScan {
+	if walls.Sockets == sandbox.WallScan {
 		r.tell("a bound directory could not be shown as an overlay: it held no socket at the start, but one made in it later could be reached")
 	}
 	if len(walls.Bare) > 0 {
@@ -49,7 +49,7 @@ func (r *report) walls(walls protocol.Walls) {
 func (r *report) landlock(version int) { r.Sandbox.Landlock = version }
 
 // addresses adds the kernel's report of a deterministic run that has started.
-func (r *report) addresses(exit protocol.Exit) {
+func (r *report) addresses(exit sandbox.Exit) {
 	if exit.FixedAddresses {
 		r.Sandbox.AddressRandomization = "off"
 		return
@@ -59,7 +59,7 @@ func (r *report) addresses(exit protocol.Exit) {
 }
 
 // space adds the usage of /work.
-func (r *report) space(exit protocol.Exit) {
+func (r *report) space(exit sandbox.Exit) {
 	r.Usage.WorkBytes, r.Usage.WorkFiles = exit.Work.Bytes, exit.Work.Files
 	if full := exit.WorkFull; full != nil {
 		r.Evidence.WorkBytes, r.Evidence.WorkFiles = full.Bytes, full.Files

@@ -22,7 +22,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/suspend"
 	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -74,7 +73,7 @@ type execution struct {
 	stops   stops
 	proxy   *egress.Process // nil: it may send no requests
 	started time.Time
-	exit    protocol.Exit
+	exit    sandbox.Exit
 }
 
 func (e *execution) run(ctx context.Context) error {

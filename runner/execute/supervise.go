@@ -9,7 +9,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/execute/meter"
 	"github.com/scidex-ai/scidex-oci/runner/execute/streams"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -88,7 +87,7 @@ func (e *execution) resumed() {
 }
 
 // progress records a sample and passes it on, except the one of the start.
-func (e *execution) progress(u protocol.Usage) {
+func (e *execution) progress(u sandbox.Usage) {
 	s := meter.Sample{At: e.meter.Ran(), Memory: u.Memory, Pids: u.Processes, CPU: u.CPU}
 	if e.Space.Group != nil {
 		if usage, err := e.Space.Group.Usage(); err == nil {

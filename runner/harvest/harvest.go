@@ -17,14 +17,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Source is where a harvest reads, and where it publishes.
 type Source struct {
-	Supervisor *sandbox.Session
+	Supervisor sandbox.Session
 	Ingest     *cas.Ingest
 	// Dir is the run's directory where another process ran the analysis: its supervisor, with what it knew, is dead. Nil
 	// where Supervisor has the run.
@@ -108,7 +107,7 @@ func (w *walk) gather() (err error) {
 		return err
 	}
 	w.Entries.create = func() (*os.File, error) { return w.from.Ingest.Scratch() }
-	err = w.read(protocol.Harvest{
+	err = w.read(sandbox.Harvest{
 		Bounds:  w.bounds(),
 		Exclude: w.ended.Analysis.Exclude,
 		Partial: w.partial(),
@@ -124,7 +123,7 @@ func (w *walk) gather() (err error) {
 }
 
 // read takes the changed entries.
-func (w *walk) read(h protocol.Harvest, unchanged func(outputs.Entry) bool) error {
+func (w *walk) read(h sandbox.Harvest, unchanged func(outputs.Entry) bool) error {
 	take := func(entry outputs.Entry) error {
 		if unchanged(entry) {
 			return nil
@@ -135,9 +134,9 @@ func (w *walk) read(h protocol.Harvest, unchanged func(outputs.Entry) bool) erro
 		_, err := w.from.Supervisor.Harvest(h, take)
 		return err
 	}
-	h.Resumed, h.Links, h.Below = true, w.ended.Links(), workspace.WorkName
+	h.Left = &sandbox.Left{Dir: w.from.Dir, Ingest: w.from.Ingest.Dir(), Below: workspace.WorkName, Links: w.ended.Links()}
 	if !w.from.Root {
-		_, err := w.from.Supervisor.HarvestOf(w.from.Dir, w.from.Ingest.Dir(), h, take)
+		_, err := w.from.Supervisor.Harvest(h, take)
 		return err
 	}
 	// The host's root may open everything, and what is above /work is root's and not the supervisor's.
@@ -146,8 +145,8 @@ func (w *walk) read(h protocol.Harvest, unchanged func(outputs.Entry) bool) erro
 		return err
 	}
 	defer work.Close()
-	h.Below = "."
-	_, err = w.from.Supervisor.HarvestOf(work, w.from.Ingest.Dir(), h, take)
+	h.Left.Dir, h.Left.Below = work, "."
+	_, err = w.from.Supervisor.Harvest(h, take)
 	return err
 }
 

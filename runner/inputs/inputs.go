@@ -13,14 +13,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // Input is what the analysis may read of the host: opened once, checked on the descriptor.
 type Input struct {
 	Flag string // the user's name for it, for messages
-	Bind protocol.Bind
+	Bind sandbox.Bind
 	File *os.File // O_PATH
 	Blob string   // the SHA-256 of a blob of the blob store
 }
@@ -124,7 +124,7 @@ func (o Opener) openOne(set *Set, p spec.Input) error {
 
 // OpenInput opens one source, as root with the rights of who owns the way there. From then on what was opened is bound.
 func OpenInput(flag, source, destination string) (in Input, err error) {
-	in = Input{Flag: flag, Bind: protocol.Bind{Source: source, Destination: destination}}
+	in = Input{Flag: flag, Bind: sandbox.Bind{Source: source, Destination: destination}}
 	if in.File, err = userdir.Handle(source); errors.Is(err, fs.ErrNotExist) {
 		return in, &MissingError{flag, source}
 	} else if err != nil {
@@ -143,7 +143,7 @@ func (s *Set) add(flag, source, destination string) (*Input, error) {
 }
 
 // Binds are all binds of the run, including a lone script.
-func (s *Set) Binds() (binds []protocol.Bind) {
+func (s *Set) Binds() (binds []sandbox.Bind) {
 	for _, in := range s.Inputs {
 		binds = append(binds, in.Bind)
 	}
@@ -167,7 +167,7 @@ func (o Opener) CheckDirectory(in *Input) error {
 
 // Check checks a file or directory that is copied into a run as if it were bound.
 func (o Opener) Check(flag string, f *os.File) error {
-	return o.check(&Input{Flag: flag, Bind: protocol.Bind{Source: f.Name()}, File: f})
+	return o.check(&Input{Flag: flag, Bind: sandbox.Bind{Source: f.Name()}, File: f})
 }
 
 // check checks the open descriptor; after it, the bind names the checked inode.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/internal/beneath"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -21,7 +21,7 @@ type Script struct {
 	File   *os.File // open for reading
 	Mode   fs.FileMode
 	// Alone is the script where no project shows it: a run gets a copy of the kept script, and a bundle binds it.
-	Alone *protocol.Bind
+	Alone *sandbox.Bind
 }
 
 // ScriptMax is the maximum size of a script: it is kept with the run.

@@ -15,12 +15,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // ending is everything that decides how a run ended.
 type ending struct {
-	Exit     protocol.Exit
+	Exit     sandbox.Exit
 	Evidence result.Evidence
 	Stopped  *request.StopSignal // the first stop request; nil: none
 	// StoppedAt is when that came, and Forced whether the run was then killed before its grace period was over.

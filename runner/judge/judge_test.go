@@ -15,29 +15,29 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // exited and signaled are wait statuses as wait(2) encodes them.
-func exited(code int) protocol.Exit {
-	return protocol.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(code << 8)}
+func exited(code int) sandbox.Exit {
+	return sandbox.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(code << 8)}
 }
 
-func signaled(sig syscall.Signal) protocol.Exit {
-	return protocol.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(sig)}
+func signaled(sig syscall.Signal) sandbox.Exit {
+	return sandbox.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(sig)}
 }
 
 func TestJudge(t *testing.T) {
-	killedFromOutside := protocol.Exit{Executed: true}
-	timedOut := protocol.Exit{Executed: true, TimedOut: true}
+	killedFromOutside := sandbox.Exit{Executed: true}
+	timedOut := sandbox.Exit{Executed: true, TimedOut: true}
 	stop := &request.StopSignal{ExitCode: 143, Name: "SIGTERM"}
 	oom := result.Evidence{OOMKills: 1}
 	// with adds what the watchdog found.
-	with := func(exit protocol.Exit, full *outputs.Extent, short *freespace.Shortage) protocol.Exit {
+	with := func(exit sandbox.Exit, full *outputs.Extent, short *freespace.Shortage) sandbox.Exit {
 		exit.WorkFull, exit.HostFull = full, short
 		return exit
 	}
-	noSpace := func(exit protocol.Exit) protocol.Exit { exit.NoSpace = true; return exit }
+	noSpace := func(exit sandbox.Exit) sandbox.Exit { exit.NoSpace = true; return exit }
 	large, many, short := &outputs.Extent{Files: 1, Bytes: 11}, &outputs.Extent{Files: 11, Bytes: 1}, &freespace.Shortage{Of: "/work", Free: 1, Floor: 2}
 	for name, c := range map[string]struct {
 		ending ending
@@ -50,13 +50,13 @@ func TestJudge(t *testing.T) {
 		"own code":                       {ending{Exit: exited(3)}, outcome.Failed, outcome.ReasonExit, 3, ""},
 		"exit 137 is no out of memory":   {ending{Exit: exited(137)}, outcome.Failed, outcome.ReasonExit, 137, ""},
 		"abort":                          {ending{Exit: signaled(unix.SIGABRT)}, outcome.Failed, outcome.ReasonSignal, 134, "SIGABRT"},
-		"segmentation fault, dumped":     {ending{Exit: protocol.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(0x80 | int(unix.SIGSEGV))}}, outcome.Failed, outcome.ReasonSignal, 139, "SIGSEGV"},
+		"segmentation fault, dumped":     {ending{Exit: sandbox.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(0x80 | int(unix.SIGSEGV))}}, outcome.Failed, outcome.ReasonSignal, 139, "SIGSEGV"},
 		"SIGKILL to itself":              {ending{Exit: signaled(unix.SIGKILL)}, outcome.Failed, outcome.ReasonSignal, 137, "SIGKILL"},
 		"killed from outside":            {ending{Exit: killedFromOutside}, outcome.Failed, outcome.ReasonSignal, 137, "SIGKILL"},
-		"out of memory, ahead":           {ending{Exit: protocol.Exit{Ahead: true}, Evidence: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, ""},
-		"work full, ahead":               {ending{Exit: protocol.Exit{Ahead: true, WorkFull: &outputs.Extent{Bytes: 2}}, Bound: outputs.Extent{Bytes: 1}}, outcome.Failed, outcome.ReasonWorkFull, 1, ""},
-		"no start, out of memory":        {ending{Exit: protocol.Exit{}, Evidence: oom}, outcome.Error, outcome.ReasonSandbox, 125, ""},
-		"no start, ahead":                {ending{Exit: protocol.Exit{Ahead: true}}, outcome.Error, outcome.ReasonSandbox, 125, ""},
+		"out of memory, ahead":           {ending{Exit: sandbox.Exit{Ahead: true}, Evidence: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, ""},
+		"work full, ahead":               {ending{Exit: sandbox.Exit{Ahead: true, WorkFull: &outputs.Extent{Bytes: 2}}, Bound: outputs.Extent{Bytes: 1}}, outcome.Failed, outcome.ReasonWorkFull, 1, ""},
+		"no start, out of memory":        {ending{Exit: sandbox.Exit{}, Evidence: oom}, outcome.Error, outcome.ReasonSandbox, 125, ""},
+		"no start, ahead":                {ending{Exit: sandbox.Exit{Ahead: true}}, outcome.Error, outcome.ReasonSandbox, 125, ""},
 		"out of memory":                  {ending{Exit: killedFromOutside, Evidence: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, "SIGKILL"},
 		"a child out of memory, exit 1":  {ending{Exit: exited(1), Evidence: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, ""},
 		"a child out of memory, exit 0":  {ending{Exit: exited(0), Evidence: oom}, outcome.Complete, outcome.ReasonExit, 0, ""},
@@ -81,9 +81,9 @@ func TestJudge(t *testing.T) {
 		"a full tmpfs":                   {ending{Exit: noSpace(exited(3))}, outcome.Failed, outcome.ReasonWorkFull, 3, ""},
 		"a full tmpfs, by a mapping":     {ending{Exit: noSpace(signaled(unix.SIGBUS))}, outcome.Failed, outcome.ReasonWorkFull, 135, "SIGBUS"},
 		"a full tmpfs, exit 0":           {ending{Exit: noSpace(exited(0))}, outcome.Complete, outcome.ReasonExit, 0, ""},
-		"not found":                      {ending{Exit: protocol.Exit{Errno: unix.ENOENT}}, outcome.Failed, outcome.ReasonNotFound, 127, ""},
-		"not executable":                 {ending{Exit: protocol.Exit{Errno: unix.EACCES}}, outcome.Failed, outcome.ReasonNotInvocable, 126, ""},
-		"unknown format":                 {ending{Exit: protocol.Exit{Errno: unix.ENOEXEC}}, outcome.Failed, outcome.ReasonNotInvocable, 126, ""},
+		"not found":                      {ending{Exit: sandbox.Exit{Errno: unix.ENOENT}}, outcome.Failed, outcome.ReasonNotFound, 127, ""},
+		"not executable":                 {ending{Exit: sandbox.Exit{Errno: unix.EACCES}}, outcome.Failed, outcome.ReasonNotInvocable, 126, ""},
+		"unknown format":                 {ending{Exit: sandbox.Exit{Errno: unix.ENOEXEC}}, outcome.Failed, outcome.ReasonNotInvocable, 126, ""},
 		"never started":                  {ending{}, outcome.Error, outcome.ReasonSandbox, 125, ""},
 		"declared output missing":        {ending{Exit: exited(0), Missing: []string{"*.csv"}}, outcome.Failed, outcome.ReasonOutputMissing, 1, ""},
 		"a bad exit wins over missing":   {ending{Exit: exited(2), Missing: []string{"*.csv"}}, outcome.Failed, outcome.ReasonExit, 2, ""},

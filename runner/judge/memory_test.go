@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // A stop ends a run that the kernel had killed before no more.
@@ -19,14 +19,14 @@ func TestWhatEndedAStoppedRun(t *testing.T) {
 	at := time.Unix(1000, 0)
 	for name, c := range map[string]struct {
 		kills    int64
-		exit     protocol.Exit
+		exit     sandbox.Exit
 		after    time.Duration
 		insisted bool
 		stop     bool
 	}{
 		"nobody was killed":           {0, signaled(unix.SIGKILL), time.Second, false, true},
 		"the kernel's kill":           {1, signaled(unix.SIGKILL), time.Second, false, false},
-		"the kernel's, of everything": {3, protocol.Exit{Executed: true}, time.Second, false, false},
+		"the kernel's, of everything": {3, sandbox.Exit{Executed: true}, time.Second, false, false},
 		"the kernel's, before":        {1, signaled(unix.SIGKILL), -time.Second, false, false},
 		"it obeyed":                   {1, signaled(unix.SIGTERM), time.Second, false, true},
 		"it ended by itself":          {1, exited(0), time.Second, false, true},

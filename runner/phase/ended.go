@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -24,7 +24,7 @@ type Ended struct {
 	V         int                 `json:"v"` // 1
 	BootID    string              `json:"boot_id"`
 	StartedAt time.Time           `json:"started_at"`
-	Exit      protocol.Exit       `json:"exit"`
+	Exit      sandbox.Exit        `json:"exit"`
 	Stopped   *request.StopSignal `json:"stopped,omitempty"`
 	StoppedAt time.Time           `json:"stopped_at"`
 	Forced    bool                `json:"insisted,omitempty"` // killed before the grace period was over

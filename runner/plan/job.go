@@ -2,19 +2,15 @@ package plan
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/opencontainers/runtime-spec/specs-go"
 
-	"github.com/scidex-ai/scidex-oci/runner/filter"
-	"github.com/scidex-ai/scidex-oci/runner/host/inode"
-	"github.com/scidex-ai/scidex-oci/runner/host/mountfd"
+	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/runner/preload"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -28,29 +24,19 @@ type Own struct {
 	Trace    map[string]string // the variables of its trace context
 }
 
-// Job translates the plan for the supervisor. Root's supervisor has ids of the range and cannot open what only root can:
-// root passes such things as detached mounts.
-func (p *Plan) Job(dir *workspace.Workdir, ingest *os.File, own Own) (protocol.Job, jobFiles, error) {
-	m := &jobMaker{plan: p, job: p.plainJob(dir), files: jobFiles{All: []*os.File{dir.Work, ingest}, mounts: 2}}
-	m.addScript(own.Script)
-	m.addStdin(cmp.Or(own.Terminal, own.Stdin))
-	m.job.Terminal = own.Terminal != nil
-	m.trace = own.Trace
-	if err := first(m.holdImage, m.detach, m.specify); err != nil {
-		return m.job, m.files, errors.Join(err, m.files.CloseMounts())
-	}
-	return m.job, m.files, nil
-}
-
-// plainJob is the part of a job that needs no descriptors.
-func (p *Plan) plainJob(dir *workspace.Workdir) protocol.Job {
-	job := protocol.Job{
+// Job translates the plan for the sandbox. The job has the plan's open files.
+func (p *Plan) Job(dir *workspace.Workdir, ingest *os.File, own Own) (job sandbox.Job, err error) {
+	job = sandbox.Job{
 		ID:             p.Key.ID,
 		FixedAddresses: p.Analysis.Repeats(),
 		Tree:           p.Tree,
 		Cache:          p.Extra.Cache,
 		Ahead:          p.Extra.Ahead,
-		AheadWithin:    protocol.LongestAhead,
+		AheadWithin:    sandbox.LongestAhead,
+		Stdin:          cmp.Or(own.Terminal, own.Stdin),
+		Terminal:       own.Terminal != nil,
+		Work:           dir.Work,
+		Ingest:         ingest,
 		WorkPath:       filepath.Join(dir.Path, workspace.WorkName),
 		WorkDirs:       p.Analysis.WorkDirs(),
 		Links:          p.Links(),
@@ -64,108 +50,38 @@ func (p *Plan) plainJob(dir *workspace.Workdir) protocol.Job {
 		Crowded: p.Analysis.Limits == spec.LimitsOuter,
 	}
 	for _, in := range p.Inputs.Inputs {
-		job.Binds = append(job.Binds, in.Bind)
+		job.Binds = append(job.Binds, opened(in))
 	}
 	if p.Base != nil {
-		bind := p.Base.Bind
-		job.Base = &bind
-	}
-	return job
-}
-
-// jobMaker adds to the job of a plan what goes with descriptors.
-type jobMaker struct {
-	plan  *Plan
-	job   protocol.Job
-	files jobFiles
-	trace map[string]string
-}
-
-// addScript adds the kept script, where it is shown alone.
-func (m *jobMaker) addScript(kept *os.File) {
-	if s := m.plan.Inputs.Script; s != nil && s.Alone != nil {
-		m.job.Script = &protocol.Script{Path: s.Inside, Mode: s.Mode, File: len(m.files.All), Early: m.plan.Extra.Script}
-		m.files.All, m.files.mounts = append(m.files.All, kept), m.files.mounts+1
-	}
-}
-
-// addStdin adds the standard input.
-func (m *jobMaker) addStdin(stdin *os.File) {
-	if stdin != nil {
-		m.job.Stdin = len(m.files.All)
-		m.files.All, m.files.mounts = append(m.files.All, stdin), m.files.mounts+1
-	}
-}
-
-// holdImage lets the supervisor keep an image's root in use: it may outlive this process for a moment, and the root must not
-// be removed under its analysis.
-func (m *jobMaker) holdImage() error {
-	if m.plan.Base == nil || m.plan.Base.Image == nil {
-		return nil
-	}
-	fd, err := unix.FcntlInt(m.plan.Base.Image.Hold().Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	m.job.Hold = m.files.add(os.NewFile(uintptr(fd), m.plan.Base.Bind.Source))
-	return nil
-}
-
-// detach clones what root's run binds as detached mounts, from the descriptors that were checked.
-func (m *jobMaker) detach() error {
-	if !m.plan.Account.Root() {
-		return nil
-	}
-	for i, in := range m.plan.Inputs.Inputs {
-		mount, err := mountfd.DetachReadOnly(in.File)
-		if err != nil {
-			return fmt.Errorf("%s: %w", in.Bind.Source, err)
-		}
-		m.job.Binds[i].Mount = m.files.add(mount)
-		if in.Bind.Directory {
-			continue
-		}
-		if mount, err := detachParent(in.Bind); err == nil { // else the supervisor tries
-			m.job.Binds[i].ParentMount = m.files.add(mount)
+		base := opened(p.Base.Input)
+		job.Base = &base
+		if p.Base.Image != nil { // its root must not be removed under the analysis, which may outlive this process for a moment
+			job.Hold = p.Base.Image.Hold()
 		}
 	}
-	if m.plan.Base != nil {
-		mount, err := mountfd.DetachReadOnly(m.plan.Base.File)
-		if err != nil {
-			return fmt.Errorf("%s: %w", m.plan.Base, err)
-		}
-		m.job.Base.Mount = m.files.add(mount)
+	if s := p.Inputs.Script; s != nil && s.Alone != nil {
+		job.Script = &sandbox.Script{Path: s.Inside, Mode: s.Mode, File: own.Script, Early: p.Extra.Script}
 	}
-	mount, err := mountfd.DetachReadWrite(m.files.All[0])
-	if err != nil {
-		return fmt.Errorf("%s: %w", m.job.WorkPath, err)
-	}
-	m.job.WorkMount = m.files.add(mount)
-	return nil
+	job.Spec, err = p.specification(own.Trace)
+	return job, err
 }
 
-// detachParent detaches a file's directory; the supervisor checks that the file is still in it.
-func detachParent(b protocol.Bind) (*os.File, error) {
-	dir, err := inode.Open(filepath.Dir(b.Place))
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	return mountfd.DetachReadOnly(dir)
+// opened is the bind of an input with its file.
+func opened(in inputs.Input) sandbox.Bind {
+	in.Bind.File = in.File
+	return in.Bind
 }
 
-// specify adds the OCI specification, and the seccomp filter, which that leaves out.
-func (m *jobMaker) specify() (err error) {
-	place := m.plan.placement()
-	place.Unfiltered, place.Trace = true, m.trace
-	if m.plan.Extra.Ahead != nil {
+// specification is the OCI specification of the job.
+func (p *Plan) specification(trace map[string]string) (*specs.Spec, error) {
+	place := p.placement()
+	place.Unfiltered, place.Trace = true, trace
+	if p.Extra.Ahead != nil {
 		place.Command = preload.Direct(place.Command)
 	}
-	if m.job.Spec, err = spec.OCI(m.plan.Analysis, place); err != nil {
-		return err
+	s, err := spec.OCI(p.Analysis, place)
+	if err == nil {
+		s.Process.OOMScoreAdj = likelier(*s.Process.OOMScoreAdj)
 	}
-	spec.AddInit(m.job.Spec, protocol.InitPath)
-	m.job.Spec.Process.OOMScoreAdj = likelier(*m.job.Spec.Process.OOMScoreAdj)
-	m.job.Filter, err = filter.Program(m.plan.Audit)
-	return err
+	return s, err
 }

@@ -54,12 +54,12 @@ type Plan struct {
 	Warnings []string
 }
 
-// Extra is what makes a run faster, for its protocol.Job.
+// Extra is what makes a run faster, for its sandbox.Job.
 type Extra struct {
 	Cache []rootfs.File
 	// Ahead are the variables of a command that starts before its turn; nil: it starts with the analysis.
 	Ahead []string
-	// Script is where a command that starts ahead finds the script (protocol.Script.Early).
+	// Script is where a command that starts ahead finds the script (sandbox.Script.Early).
 	Script string
 }
 

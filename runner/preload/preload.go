@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/rootfs"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -114,7 +114,7 @@ var module = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^
 // Read reads the note of an interpreter: what was imported, or why it is of no use.
 func Read(note string) result.Start {
 	kind, rest, _ := strings.Cut(note, "\n")
-	if kind != protocol.NoteReady {
+	if kind != sandbox.NoteReady {
 		why := format.Line(rest, maxReason)
 		return result.Start{Kind: result.StartCold, Reason: cmp.Or(why, "the interpreter ended before it had imported the modules")}
 	}

@@ -30,7 +30,7 @@ func (g Groups) wantScope() bool {
 }
 
 // scope asks systemd for a scope around the supervisor.
-func (g Groups) scope(ctx context.Context, account idmap.Account, supervisor *sandbox.Supervisor) Groups {
+func (g Groups) scope(ctx context.Context, account idmap.Account, supervisor sandbox.Supervisor) Groups {
 	var missing *cgroup.MissingError
 	if supervisor == nil || !errors.As(g.Err, &missing) {
 		return Groups{Err: ErrNoSupervisor}

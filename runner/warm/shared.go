@@ -15,7 +15,7 @@ type shared struct {
 	abandon context.CancelFunc // of the search for control groups, and of the start
 
 	started    chan struct{}
-	supervisor *sandbox.Supervisor
+	supervisor sandbox.Supervisor
 	err        error
 
 	placed chan struct{}
@@ -44,7 +44,7 @@ func launch(ctx context.Context, account idmap.Account, limits string) *shared {
 
 // start starts the supervisor, and a scope around it where needed.
 func (s *shared) start(ctx context.Context, scope bool) {
-	s.supervisor, s.err = sandbox.Launch(ctx, s.account)
+	s.supervisor, s.err = Launch(ctx, s.account)
 	close(s.started)
 	if !scope {
 		return

@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc"
 )
 
 // Sandbox is a supervisor and a parent of control groups as one run uses them, with the kernel prepared to move a process of
@@ -91,7 +92,7 @@ func (s *Sandbox) Cool() {
 
 // Wait returns a session for the run; the caller closes it. ctx bounds the wait: the start may depend on other programs, and
 // those on other hosts, such as newuidmap with a user directory service.
-func (s *Sandbox) Wait(ctx context.Context) (*sandbox.Session, error) {
+func (s *Sandbox) Wait(ctx context.Context) (sandbox.Session, error) {
 	select {
 	case <-s.shared.started:
 	case <-ctx.Done():
@@ -104,7 +105,7 @@ func (s *Sandbox) Wait(ctx context.Context) (*sandbox.Session, error) {
 	case s.shared.err != nil:
 		return nil, s.shared.err
 	case s.alone:
-		return s.shared.supervisor.Session, nil
+		return s.shared.supervisor, nil
 	default:
 		return s.shared.supervisor.Open()
 	}
@@ -116,6 +117,11 @@ func (s *Sandbox) Drop() {
 		s.shared.close()
 	}
 	s.Cool()
+}
+
+// Launch starts a supervisor and waits until it is ready. It ends with Close or with this process. Which sandbox it is of is chosen here.
+func Launch(ctx context.Context, account idmap.Account) (sandbox.Supervisor, error) {
+	return runc.Launch(ctx, account)
 }
 
 // roomyAccount is the caller's account, if it has room for a run.

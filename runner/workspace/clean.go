@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 )
 
 // Clean removes the working directory, or keeps it for the user with these links to the inputs. lost are warnings about what
@@ -52,12 +52,11 @@ func (w *Workspace) revive(ctx context.Context) error {
 	if w.Supervisor != nil && w.Supervisor.Alive() {
 		return nil
 	}
-	supervisor, err := sandbox.Launch(ctx, w.Account)
-	if err != nil {
-		return err
+	supervisor, err := warm.Launch(ctx, w.Account)
+	if err == nil {
+		w.Supervisor = supervisor
 	}
-	w.Supervisor = supervisor.Session
-	return nil
+	return err
 }
 
 // WorkGone reports whether a /work in memory is lost, as it is with its supervisor.

@@ -32,11 +32,11 @@ type Workspace struct {
 	State    *StateFile
 	Location Location
 
-	Dir        *Workdir         // nil: not made
-	Ingest     *cas.Ingest      // nil: not made, or closed
-	Supervisor *sandbox.Session // nil: not started
-	GroupName  string           // of the control group, on this host
-	Group      *cgroup.Group    // nil: none, or removed
+	Dir        *Workdir        // nil: not made
+	Ingest     *cas.Ingest     // nil: not made, or closed
+	Supervisor sandbox.Session // nil: not started
+	GroupName  string          // of the control group, on this host
+	Group      *cgroup.Group   // nil: none, or removed
 
 	began time.Time      // CreatedAt of Run, with its monotonic clock
 	noted sync.WaitGroup // see NoteInRow

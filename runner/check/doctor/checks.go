@@ -8,8 +8,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/check"
 	"github.com/scidex-ai/scidex-oci/runner/host/remedies"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/supervisor/rootmount"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor/rootmount"
 )
 
 // Codes that are used twice.

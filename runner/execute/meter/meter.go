@@ -7,7 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/host/clock"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // Meter measures one run. The zero value has not started.
@@ -54,7 +54,7 @@ func (m *Meter) Add(s Sample) (u event.Usage, first bool) {
 // End ends the series with the last sample and sets the usage of the run. A peak that was not counted is the maximum of the
 // samples; source says where they are from (result.FromCgroup, result.FromProcesses). The series is nil where the analysis
 // has not started.
-func (m *Meter) End(last Sample, source string, exit protocol.Exit, u *result.Usage) *result.Series {
+func (m *Meter) End(last Sample, source string, exit sandbox.Exit, u *result.Usage) *result.Series {
 	if last.At = m.wall(exit); m.started {
 		last.At = max(last.At, time.Millisecond) // 0 is that of a run that has not started
 	}
@@ -81,7 +81,7 @@ func (m *Meter) End(last Sample, source string, exit protocol.Exit, u *result.Us
 }
 
 // wall is how long the analysis ran, without suspensions. Where its supervisor died, it is until the launcher noticed.
-func (m *Meter) wall(exit protocol.Exit) time.Duration {
+func (m *Meter) wall(exit sandbox.Exit) time.Duration {
 	if !exit.Started.IsZero() {
 		return max(0, exit.Finished.Sub(exit.Started)-exit.Suspended)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox/protocol"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
 // seconds records so many samples, one a second, with one peak of each kind in the second at.
@@ -120,7 +120,7 @@ func TestMeasure(t *testing.T) {
 			m.Start(time.Now())
 			m.Add(Sample{Memory: 200, Pids: 3, CPU: second})
 			var u result.Usage
-			series := m.End(c.last, c.source, protocol.Exit{}, &u)
+			series := m.End(c.last, c.source, sandbox.Exit{}, &u)
 			if u.MemoryPeakBytes != c.memory || u.PidsPeak != c.pids || !slices.Equal(u.Sampled, c.sampled) || series.Source != c.source || u.CPUMS != 1000 {
 				t.Errorf("%+v from %s, want %+v", u, series.Source, c)
 			}
@@ -134,7 +134,7 @@ func TestEndOfABriefRun(t *testing.T) {
 		m := Meter{started: started}
 		m.recorder.add(Sample{})
 		var u result.Usage
-		series := m.End(Sample{}, result.FromCgroup, protocol.Exit{}, &u)
+		series := m.End(Sample{}, result.FromCgroup, sandbox.Exit{}, &u)
 		if u.WallMS != want || started && series.TMS[len(series.TMS)-1] != want {
 			t.Errorf("started %v: %d ms, series %+v", started, u.WallMS, series)
 		}

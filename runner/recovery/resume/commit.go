@@ -30,7 +30,7 @@ func commitEnd(ctx context.Context, p *pass.Pass, left remains, w adopted) (row 
 	}
 	end := commit.End{Row: row, Ended: ended, Location: w.location, HasWork: true}
 	end.Harvest = w.harvest(ctx, ended, harvest.Source{
-		Supervisor: supervisor.Session, Dir: w.dir, Ingest: w.ingest, Root: p.Access.Account.Root(), Lost: left.ingest == nil,
+		Supervisor: supervisor, Dir: w.dir, Ingest: w.ingest, Root: p.Access.Account.Root(), Lost: left.ingest == nil,
 	})
 	now := time.Now()
 	f, err := commit.Judge(end, now)

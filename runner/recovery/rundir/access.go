@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -19,7 +20,7 @@ import (
 // on first use.
 type Access struct {
 	Account    idmap.Account
-	supervisor *sandbox.Supervisor
+	supervisor sandbox.Supervisor
 }
 
 // For returns the access of an account.
@@ -70,11 +71,11 @@ func (a *Access) clean(ctx context.Context, dir *os.File, keep bool) error {
 }
 
 // Supervisor returns the supervisor, started on first use.
-func (a *Access) Supervisor(ctx context.Context) (*sandbox.Supervisor, error) {
+func (a *Access) Supervisor(ctx context.Context) (sandbox.Supervisor, error) {
 	if a.supervisor != nil {
 		return a.supervisor, nil
 	}
-	supervisor, err := sandbox.Launch(ctx, a.Account)
+	supervisor, err := warm.Launch(ctx, a.Account)
 	if err != nil {
 		return nil, err
 	}
