@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/digest"
 	"github.com/scidex-ai/scidex-oci/runner/execute"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
+	"github.com/scidex-ai/scidex-oci/runner/limits"
 	"github.com/scidex-ai/scidex-oci/runner/observe"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
@@ -74,7 +75,7 @@ func beginIn(ctx context.Context, host *phase.Host, ledger phase.Ledger, req req
 	suspender := cmp.Or(req.Suspender, &suspend.Suspender{})
 	var space *workspace.Workspace
 	err = suspender.Steady(func() (err error) {
-		space, err = workspace.Begin(ctx, host, ledger, workspace.Intent{Key: p.Key, Analysis: p.Analysis, Account: p.Account, Parent: p.Parent})
+		space, err = workspace.Begin(ctx, host, ledger, workspace.Intent{Key: p.Key, Analysis: p.Analysis, Account: p.Account, Limits: p.Limits})
 		return err
 	})
 	if err != nil {
@@ -101,7 +102,7 @@ func bind(ctx context.Context, host *phase.Host, req request.Request) error {
 
 // firstReport is the report of a run before its execution.
 func firstReport(req request.Request, p *plan.Plan, space *workspace.Workspace) result.Report {
-	warnings := slices.Concat(req.Warnings, plan.InheritedWarnings(), p.Warnings)
+	warnings := slices.Concat(req.Warnings, limits.Inherited(), p.Warnings)
 	if req.Detached {
 		warnings = append(warnings, plan.LogoutWarnings(space.Location.Groups)...)
 	}

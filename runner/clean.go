@@ -40,7 +40,7 @@ func (r *run) release(entries *harvest.Spool) error {
 	if r.space.Supervisor != nil {
 		ended = r.tracer.Do(trace.Run, "end the supervisor", r.space.Supervisor.Close)
 	}
-	errs := []error{ended, r.space.RemoveGroup(), r.space.Dir.Close(), entries.Close()}
+	errs := []error{ended, r.space.Limits.Remove(), r.space.Dir.Close(), entries.Close()}
 	if r.space.Ingest != nil {
 		errs = append(errs, r.space.CloseIngest(), r.host.Blobs.Trim(func() (func(string) bool, error) { return pending.Awaited(r.host) }))
 	}

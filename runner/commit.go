@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/commit"
+	"github.com/scidex-ai/scidex-oci/runner/limits"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
-	"github.com/scidex-ai/scidex-oci/runner/plan"
 )
 
 // commit judges a run and commits its end.
@@ -21,7 +21,7 @@ func (r *run) commit(ctx context.Context, end commit.End) (commit.Final, error) 
 	defer r.span("commit")()
 	report := &end.Ended.Report
 	if !end.Ended.Outer {
-		report.Warnings = append(report.Warnings, plan.LimitWarnings(report.Enforced)...)
+		report.Warnings = append(report.Warnings, limits.Unheld(report.Enforced)...)
 	}
 	report.Warnings = append(report.Warnings, r.task.Observer.Warnings()...)
 	now := r.space.Date(time.Now())

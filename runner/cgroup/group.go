@@ -1,12 +1,13 @@
 package cgroup
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
@@ -62,8 +63,12 @@ func compare(asked Limits, got Effective) error {
 // Dirs are the group's directories.
 func (g *Group) Dirs() []string { return g.dirs }
 
-// ErrGone says that a process moved into a group is not in it: it has ended.
-var ErrGone = errors.New("is not there")
+// goneError says that a process moved into a group is not in it: it has ended, which is ESRCH.
+type goneError struct{}
+
+func (goneError) Error() string { return "is not there" }
+
+func (goneError) Is(target error) bool { return target == unix.ESRCH }
 
 // Add moves a process, with all its threads, into the group, and verifies it.
 func (g *Group) Add(pid int) error {
@@ -76,7 +81,7 @@ func (g *Group) Add(pid int) error {
 			return err
 		}
 		if !slices.Contains(pids, pid) {
-			return fmt.Errorf("process %d was moved into control group %s and %w", pid, dir, ErrGone)
+			return fmt.Errorf("process %d was moved into control group %s and %w", pid, dir, goneError{})
 		}
 	}
 	return nil

@@ -15,12 +15,9 @@ func (e *execution) ended() phase.Ended {
 		Key: e.Space.Run.Key, Analysis: e.Plan.Analysis, Staged: e.staged,
 		V: 1, BootID: workspace.BootID(), StartedAt: e.started, Exit: e.exit,
 		Stopped: e.stops.first, StoppedAt: e.stops.at, Forced: e.stops.forced,
-		Report: e.report.Report, Outer: e.outer != nil, PidsLimit: e.Plan.Analysis.Pids, Audit: e.Plan.Audit, Command: e.Plan.Command,
+		Report: e.report.Report, Outer: e.Space.Limits.Outer(), PidsLimit: e.Space.Limits.Pids(), Audit: e.Plan.Audit, Command: e.Plan.Command,
 		HasData: e.Plan.Inputs.HasData, HasDocs: e.Plan.Inputs.HasDocs,
 		Script: e.script.Kept(), Root: e.Plan.Base.Dir(),
-	}
-	if e.outer != nil {
-		end.PidsLimit = e.outer.Pids()
 	}
 	if e.Space.Ingest != nil {
 		end.Ingest = e.Space.Ingest.Name()

@@ -8,33 +8,20 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/cgroup"
-	"github.com/scidex-ai/scidex-oci/runner/execute/limits"
 	"github.com/scidex-ai/scidex-oci/runner/execute/meter"
 )
 
-// collect reads the kernel's counters, proves the control group empty and removes it.
+// collect proves that no process is left, reads the kernel's counters and removes the control group.
 func (e *execution) collect() error {
-	if e.outer != nil {
-		evidence, warnings := e.outer.Collect()
-		e.report.Evidence = evidence
-		e.report.tell(warnings...)
-	}
-	group := e.Space.Group
-	if group == nil {
-		e.measure(meter.Sample{MemoryPeak: e.exit.MemoryPeak, CPU: e.exit.CPU}, result.FromProcesses)
-		return nil
-	}
-	if err := e.Space.EmptyGroup(); err != nil {
+	limits := e.Space.Limits
+	if err := limits.Empty(); err != nil {
 		return err
 	}
-	if err := group.Check(); err != nil {
-		e.report.tell("the limits did not hold to the end: " + result.Sentence(err))
-	}
+	e.report.tell(limits.Check()...)
 	if err := e.readCounters(); err != nil {
 		return err
 	}
-	return e.Space.RemoveGroup()
+	return limits.Remove()
 }
 
 // salvage reads the counters of a run whose supervisor or sandbox failed. systemd removes the scope of a dead supervisor, and
@@ -43,11 +30,11 @@ func (e *execution) salvage() error {
 	if e.started.IsZero() || e.report.Series != nil {
 		return nil
 	}
-	if e.Space.Group == nil {
+	if !e.Space.Limits.Own() {
 		e.measure(meter.Sample{}, result.FromProcesses)
 		return nil
 	}
-	err := errors.Join(e.Space.EmptyGroup(), e.readCounters())
+	err := errors.Join(e.Space.Limits.Empty(), e.readCounters())
 	if e.report.Series != nil {
 		return err
 	}
@@ -58,18 +45,22 @@ func (e *execution) salvage() error {
 	return err
 }
 
-// readCounters reads the counters of the control group.
-func (e *execution) readCounters() error {
-	usage, err := e.Space.Group.Usage()
+// readCounters reads the counters of the control groups, and of processes where no group is the run's own.
+func (e *execution) readCounters() (err error) {
+	last, source := meter.Sample{MemoryPeak: e.exit.MemoryPeak, CPU: e.exit.CPU}, result.FromProcesses
+	if e.Space.Limits.Own() {
+		source = result.FromCgroup
+		if last, err = e.groupSample(0); err != nil {
+			return err
+		}
+	}
+	evidence, warnings, err := e.Space.Limits.Evidence()
 	if err != nil {
 		return err
 	}
-	evidence, err := e.Space.Group.Evidence()
-	if err != nil {
-		return err
-	}
-	e.report.Evidence = limits.Evidence(evidence, int64(e.Plan.Analysis.Memory))
-	e.measure(groupSample(0, usage), result.FromCgroup)
+	e.report.Evidence = evidence
+	e.report.tell(warnings...)
+	e.measure(last, source)
 	return nil
 }
 
@@ -78,7 +69,8 @@ func (e *execution) measure(last meter.Sample, source string) {
 	e.report.Series = e.meter.End(last, source, e.exit, &e.report.Usage)
 }
 
-// groupSample is the control group's sample, which counts more than the supervisor's sums.
-func groupSample(at time.Duration, u cgroup.Usage) meter.Sample {
-	return meter.Sample{At: at, Memory: u.Memory, MemoryPeak: u.MemoryPeak, Pids: u.Pids, PidsPeak: u.PidsPeak, CPU: u.CPU}
+// groupSample is a sample of the run's own control group, which counts more than the supervisor's sums.
+func (e *execution) groupSample(at time.Duration) (meter.Sample, error) {
+	u, err := e.Space.Limits.Usage()
+	return meter.Sample{At: at, Memory: u.Memory, MemoryPeak: u.MemoryPeak, Pids: u.Pids, PidsPeak: u.PidsPeak, CPU: u.CPU}, err
 }

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
-	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -52,7 +51,7 @@ func underlying(supervisor sandbox.Session, err error) error {
 		return err
 	}
 	within := time.Duration(0)
-	if errors.Is(err, cgroup.ErrGone) || errors.Is(err, unix.ESRCH) {
+	if errors.Is(err, unix.ESRCH) {
 		within = supervisorDeath
 	}
 	if !supervisor.Died(within) {

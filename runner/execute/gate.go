@@ -3,38 +3,23 @@ package execute
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/execute/limits"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/preload"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
-	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// confine moves a container at its gate into the control group and watches it for lack of memory.
+// confine puts a container at its gate under the limits, and watches it for lack of memory.
 func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err error) {
 	if e.Plan.Account.Root() {
 		plan.FixOOMScore(created.Pid)
 	}
-	if e.Plan.Analysis.Limits == spec.LimitsOuter {
-		e.outer = limits.HoldOuter(created.Pid, e.Warm.Alone())
-		e.report.Enforced = e.outer.Enforced(e.Plan.Analysis)
-		e.report.tell(e.outer.Warnings(e.Plan.Analysis)...)
-	}
-	if e.Space.Group == nil {
-		return func() error { return nil }, nil
-	}
-	if err := e.Space.Group.Add(created.Pid); err != nil {
-		return nil, err
-	}
-	unwatch, err = e.Space.Group.WatchOOM(e.Space.Kill)
-	if err != nil {
-		return nil, fmt.Errorf("watch for out of memory: %w", err)
-	}
-	return unwatch, nil
+	warnings, unwatch, err := e.Space.Limits.Hold(created.Pid, e.Warm.Alone(), e.Space.Kill)
+	e.report.Enforced = e.Space.Limits.Enforced
+	e.report.tell(warnings...)
+	return unwatch, err
 }
 
 // admit has the command started ahead where the plan says so, and waits at the gate until the request admits the analysis.

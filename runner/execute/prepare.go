@@ -6,12 +6,10 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/runner/execute/limits"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
-	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // prepare prepares all up to the container at its gate.
@@ -62,25 +60,12 @@ func (e *execution) stage(ctx context.Context) (err error) {
 	return err
 }
 
-// setLimits makes the control group, and reads its limits back.
+// setLimits sets the limits and reads them back.
 func (e *execution) setLimits() error {
-	if e.Plan.Analysis.Limits == spec.LimitsOuter {
-		return nil // read once the container is in its group
-	}
-	if e.Plan.Parent == nil {
-		e.report.Enforced = plan.Enforced(e.Plan.Analysis, nil)
-		return nil
-	}
-	group, got, err := e.Plan.Parent.New(e.Space.GroupName, plan.CgroupLimits(e.Plan.Analysis, e.Plan.Parent))
-	if err != nil {
-		return err
-	}
-	e.Space.Group = group
-	e.report.Enforced = plan.Enforced(e.Plan.Analysis, &got)
-	if group.Swapping() {
-		e.report.tell(limits.SwapWarning)
-	}
-	return nil
+	warnings, err := e.Space.Limits.Set()
+	e.report.Enforced = e.Space.Limits.Enforced
+	e.report.tell(warnings...)
+	return err
 }
 
 // create makes the container.

@@ -13,7 +13,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/digest"
 	"github.com/scidex-ai/scidex-oci/runner/egress"
-	"github.com/scidex-ai/scidex-oci/runner/execute/limits"
 	"github.com/scidex-ai/scidex-oci/runner/execute/meter"
 	"github.com/scidex-ai/scidex-oci/runner/execute/streams"
 	"github.com/scidex-ai/scidex-oci/runner/observe"
@@ -68,7 +67,6 @@ type execution struct {
 	stdin   *streams.Feed   // nil: it is empty
 	logs    [2]*streams.Log // standard output, standard error; nil before the gate
 	stderr  *bounded.Buffer // to be read when the streams have ended
-	outer   *limits.Outer   // --limits outer
 	meter   meter.Meter
 	stops   stops
 	proxy   *egress.Process // nil: it may send no requests

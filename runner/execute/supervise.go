@@ -26,7 +26,7 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 		e.exit, err = e.Space.Supervisor.Wait(sandbox.Watch{
 			Landlock: e.report.landlock,
 			Started:  func(at time.Time) { e.start(ctx, at) }, Usage: e.progress, Suspended: e.suspended, Resumed: e.resumed,
-			Killed: func() { listening.Go(e.Space.KillGroup) },
+			Killed: func() { listening.Go(func() { e.Space.Warn(e.Space.Limits.Empty()) }) },
 		})
 	}
 	e.Observer.Open()
@@ -89,9 +89,9 @@ func (e *execution) resumed() {
 // progress records a sample and passes it on, except the one of the start.
 func (e *execution) progress(u sandbox.Usage) {
 	s := meter.Sample{At: e.meter.Ran(), Memory: u.Memory, Pids: u.Processes, CPU: u.CPU}
-	if e.Space.Group != nil {
-		if usage, err := e.Space.Group.Usage(); err == nil {
-			s = groupSample(s.At, usage)
+	if e.Space.Limits.Own() {
+		if counted, err := e.groupSample(s.At); err == nil {
+			s = counted
 		}
 	}
 	if usage, first := e.meter.Add(s); !first {

@@ -17,13 +17,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/rootfs"
-	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/scan"
+	"github.com/scidex-ai/scidex-oci/runner/limits"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -47,7 +47,7 @@ type Plan struct {
 	Tree     rootfs.Tree
 	Extra    Extra
 	Command  []string
-	Parent   *cgroup.Parent // nil: no control group (best effort)
+	Limits   *limits.Limits
 	Declared *outputs.Declared
 	Audit    bool
 	floor    freespace.Floor
@@ -117,7 +117,7 @@ func New(ctx context.Context, host *phase.Host, req request.Request, launched *w
 		func() error { return checkUnharvested(host) },
 		func() (err error) { // it may wait
 			defer trace.From(ctx).Span(trace.Run, "choose the limits")()
-			p.Parent, err = chooseParent(p.Analysis, launched.Groups(), req.Analysis.CPUs != 0)
+			p.Limits, err = limits.Choose(p.Analysis, launched.Groups(), req.Analysis.CPUs != 0)
 			return err
 		},
 		func() error { return scanInputs(ctx, host, p, req) }, // last: it takes longest

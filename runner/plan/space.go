@@ -4,13 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -83,18 +81,4 @@ func checkUnharvested(host *phase.Host) error {
 	return fmt.Errorf("%d working directories with %s stay because they could not be harvested, one of them at %q, and %s: "+
 		"take out of them what you need and remove them with `scidex-oci --root %s rm ID`, or raise the bound in the config file",
 		all.Dirs, format.Size(all.Bytes), all.Last, allowed, format.ShellQuote(host.Root))
-}
-
-// workEnforced says who holds the bounds of /work.
-func workEnforced(a spec.Analysis) []result.Enforcement {
-	size, files := int64(a.WorkSize), strconv.FormatInt(a.WorkFiles, 10)
-	effective, by := size, result.ByWatchdog
-	if a.WorkStorage == spec.WorkTmpfs {
-		page := int64(unix.Getpagesize())
-		effective, by = (size+page-1)/page*page, result.ByTmpfs
-	}
-	return []result.Enforcement{
-		{Limit: "work_size", Asked: strconv.FormatInt(size, 10), Effective: strconv.FormatInt(effective, 10), By: by},
-		{Limit: "work_files", Asked: files, Effective: files, By: by},
-	}
 }

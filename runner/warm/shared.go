@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
+	"github.com/scidex-ai/scidex-oci/runner/limits"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -19,22 +20,22 @@ type shared struct {
 	err        error
 
 	placed chan struct{}
-	found  Groups
+	found  limits.Groups
 
 	trace *trace.Tracer
 }
 
 // launch makes nothing that outlives this process. With limits "outer" the supervisor stays in the caller's control group.
-func launch(ctx context.Context, account idmap.Account, limits string) *shared {
+func launch(ctx context.Context, account idmap.Account, how string) *shared {
 	ctx, abandon := context.WithCancel(ctx)
 	s := &shared{account: account, abandon: abandon, started: make(chan struct{}), placed: make(chan struct{}), trace: trace.From(ctx)}
 	// Before the supervisor starts: a control group with only this process in it can be prepared.
-	if limits != spec.LimitsOuter {
+	if how != spec.LimitsOuter {
 		found := s.trace.Span(trace.Run, "find a place for control groups")
-		s.found = findGroups(ctx, account)
+		s.found = limits.Find(ctx, account.Root())
 		found()
 	}
-	scope := s.found.wantScope()
+	scope := s.found.WantScope()
 	if !scope {
 		close(s.placed)
 	}
@@ -50,13 +51,17 @@ func (s *shared) start(ctx context.Context, scope bool) {
 		return
 	}
 	given := s.trace.Span(trace.Start, "have systemd make a scope")
-	s.found = s.found.scope(ctx, s.account, s.supervisor)
+	pid := 0
+	if s.err == nil {
+		pid = s.supervisor.Pid()
+	}
+	s.found = s.found.Scope(ctx, pid)
 	given()
 	close(s.placed)
 }
 
 // groups waits for systemd if it was asked.
-func (s *shared) groups() Groups {
+func (s *shared) groups() limits.Groups {
 	<-s.placed
 	return s.found
 }

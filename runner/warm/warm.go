@@ -8,6 +8,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/host/room"
+	"github.com/scidex-ai/scidex-oci/runner/limits"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc"
@@ -56,7 +57,7 @@ func (s *shared) forRun(alone bool) *Sandbox {
 	go func() {
 		found := s.groups()
 		warmed := s.trace.Span(trace.Groups, "prepare the move")
-		b.cool = found.warm()
+		b.cool = found.Warm()
 		warmed()
 		close(b.warm)
 	}()
@@ -67,7 +68,7 @@ func (s *shared) forRun(alone bool) *Sandbox {
 func (s *Sandbox) Account() idmap.Account { return s.shared.account }
 
 // Groups waits for the parent of control groups.
-func (s *Sandbox) Groups() Groups { return s.shared.groups() }
+func (s *Sandbox) Groups() limits.Groups { return s.shared.groups() }
 
 // Alone reports whether no other run shares the supervisor.
 func (s *Sandbox) Alone() bool { return s.alone }

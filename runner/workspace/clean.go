@@ -62,18 +62,6 @@ func (w *Workspace) revive(ctx context.Context) error {
 // WorkGone reports whether a /work in memory is lost, as it is with its supervisor.
 func (w *Workspace) WorkGone() bool { return w.Supervisor == nil || !w.Supervisor.Alive() }
 
-// RemoveGroup removes the control group, if it is still there.
-func (w *Workspace) RemoveGroup() error {
-	if w.Group == nil {
-		return nil
-	}
-	err := w.Group.Remove()
-	if err == nil {
-		w.Group = nil
-	}
-	return err
-}
-
 // CloseIngest removes the ingest directory of a committed run, before others may wait for its lock.
 func (w *Workspace) CloseIngest() error {
 	if w.Ingest == nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
-	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/host/clock"
 	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
+	"github.com/scidex-ai/scidex-oci/runner/limits"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -28,6 +28,7 @@ type Workspace struct {
 	Host     *phase.Host
 	ledger   phase.Ledger
 	Account  idmap.Account
+	Limits   *limits.Limits
 	Run      catalog.Run // the intent row
 	State    *StateFile
 	Location Location
@@ -35,8 +36,6 @@ type Workspace struct {
 	Dir        *Workdir        // nil: not made
 	Ingest     *cas.Ingest     // nil: not made, or closed
 	Supervisor sandbox.Session // nil: not started
-	GroupName  string          // of the control group, on this host
-	Group      *cgroup.Group   // nil: none, or removed
 
 	began time.Time      // CreatedAt of Run, with its monotonic clock
 	noted sync.WaitGroup // see NoteInRow
@@ -47,7 +46,7 @@ type Intent struct {
 	Key      catalog.Key
 	Analysis spec.Analysis
 	Account  idmap.Account
-	Parent   *cgroup.Parent // of the control group; nil: none
+	Limits   *limits.Limits
 }
 
 // Begin takes the run's lock and writes the intent row, the first trace of the run. On an error nothing is left.
@@ -59,7 +58,7 @@ func Begin(ctx context.Context, host *phase.Host, ledger phase.Ledger, in Intent
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{Host: host, ledger: ledger, Account: in.Account, State: state, began: time.Now()}
+	w := &Workspace{Host: host, ledger: ledger, Account: in.Account, Limits: in.Limits, State: state, began: time.Now()}
 	if err := w.begin(ctx, in); err != nil {
 		return nil, errors.Join(err, state.Remove())
 	}
@@ -94,10 +93,7 @@ func (w *Workspace) locate(ctx context.Context, in Intent) (err error) {
 	if w.Location.Launcher, err = ThisLauncher(); err != nil {
 		return err
 	}
-	if in.Parent != nil {
-		w.GroupName = uniqueGroup(in.Key)
-		w.Location.Groups = in.Parent.Plan(w.GroupName)
-	}
+	w.Location.Groups = in.Limits.Name(uniqueGroup(in.Key))
 	return nil
 }
 

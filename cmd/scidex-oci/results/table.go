@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/limits"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -44,7 +44,7 @@ func (t Table) Summary(r result.Result) {
 
 // limits says in a word what a warning says in a sentence: those who allowed it for all runs know that. It returns the other warnings.
 func (t Table) limits(r result.Result) []string {
-	unheld := plan.LimitWarnings(r.Enforced)
+	unheld := limits.Unheld(r.Enforced)
 	rest := slices.DeleteFunc(slices.Clone(r.Warnings), func(w string) bool { return slices.Contains(unheld, w) })
 	if !t.Accustomed || len(rest) == len(r.Warnings) {
 		return r.Warnings

@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/plan"
+	"github.com/scidex-ai/scidex-oci/runner/limits"
 )
 
 // sample is a result with something in every place.
@@ -72,7 +72,7 @@ next        scidex-oci show mini-01
 func TestSummaryOfBestEffort(t *testing.T) {
 	for _, accustomed := range []bool{false, true} {
 		r := sample()
-		r.Warnings = append(r.Warnings, plan.LimitWarnings(r.Enforced)...)
+		r.Warnings = append(r.Warnings, limits.Unheld(r.Enforced)...)
 		var got bytes.Buffer
 		Table{Table: screen.Table{W: &got}, Accustomed: accustomed}.Summary(r)
 		word, sentence := strings.Contains(got.String(), "\nlimits      best-effort\n"), strings.Contains(got.String(), "CPUs are not limited")

@@ -11,8 +11,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
+	"github.com/scidex-ai/scidex-oci/runner/limits"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 )
 
@@ -66,7 +66,7 @@ func endOf(left remains) (phase.Ended, error) {
 		warnings = append(warnings, "the logs are lost: the directory that held them was gone")
 	}
 	if !ended.Outer {
-		warnings = append(warnings, plan.LimitWarnings(ended.Report.Enforced)...)
+		warnings = append(warnings, limits.Unheld(ended.Report.Enforced)...)
 	}
 	ended.Report.Warnings = warnings
 	return ended, nil

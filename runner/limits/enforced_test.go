@@ -1,4 +1,4 @@
-package plan
+package limits
 
 import (
 	"slices"
@@ -24,12 +24,12 @@ func TestEnforced(t *testing.T) {
 		"memory=2147483648 cgroup, cpus= none, pids=100 cgroup":      {Memory: 2 << 30, Pids: 100},
 		"memory=2147483648 rlimit, cpus= none, pids=100 rlimit":      nil,
 	} {
-		if list := Enforced(a, got); by(list) != want {
+		if list := enforcedBy(a, got); by(list) != want {
 			t.Errorf("got %s, want %s", by(list), want)
 		}
 	}
 	want := []string{"best effort: the memory limit holds for each process alone, and not for shared memory, /tmp and /dev/shm; CPUs are not limited"}
-	if warnings := LimitWarnings(Enforced(a, nil)); !slices.Equal(warnings, want) {
+	if warnings := Unheld(enforcedBy(a, nil)); !slices.Equal(warnings, want) {
 		t.Errorf("best effort warns with %q, want %q", warnings, want)
 	}
 }

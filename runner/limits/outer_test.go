@@ -72,12 +72,12 @@ func TestEvidenceSaysWhoseLimit(t *testing.T) {
 		{By: result.OOMEither}:             {Own: true, Outer: 2048},
 		{By: result.OOMUnknown}:            {},
 	} {
-		got := Evidence(cgroup.Evidence{OOMKills: 2, Shortage: short}, 4096)
+		got := evidenceOf(cgroup.Evidence{OOMKills: 2, Shortage: short}, 4096)
 		if !reflect.DeepEqual(got, result.Evidence{OOMKills: 2, OOMLimit: &want}) {
 			t.Errorf("%+v gives %+v", short, got.OOMLimit)
 		}
 	}
-	if got := Evidence(cgroup.Evidence{PidsDenied: 1, Shortage: cgroup.Shortage{Outer: 2048}}, 4096); got.OOMLimit != nil {
+	if got := evidenceOf(cgroup.Evidence{PidsDenied: 1, Shortage: cgroup.Shortage{Outer: 2048}}, 4096); got.OOMLimit != nil {
 		t.Errorf("nothing was killed, and the limit is %+v", got.OOMLimit)
 	}
 }

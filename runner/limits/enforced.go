@@ -1,4 +1,4 @@
-package plan
+package limits
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// CgroupLimits are the limits of an analysis' control group.
-func CgroupLimits(a spec.Analysis, parent *cgroup.Parent) cgroup.Limits {
+// groupLimits are the limits of an analysis' control group.
+func groupLimits(a spec.Analysis, parent *cgroup.Parent) cgroup.Limits {
 	limits := cgroup.Limits{Memory: int64(a.Memory), CPUs: a.CPUs, Pids: a.Pids}
 	if !parent.CPU {
 		limits.CPUs = 0
@@ -22,10 +22,10 @@ func CgroupLimits(a spec.Analysis, parent *cgroup.Parent) cgroup.Limits {
 	return limits
 }
 
-// Enforced lists who enforces which limit. got is what the kernel read back; nil where there is no control group, and then
+// enforcedBy lists who enforces which limit. got is what the kernel read back; nil where there is no control group, and then
 // memory and pids are rlimits: per process, not for all together.
-func Enforced(a spec.Analysis, got *cgroup.Effective) []result.Enforcement {
-	memory, cpus, pids := strconv.FormatInt(int64(a.Memory), 10), Number(a.CPUs), strconv.FormatInt(a.Pids, 10)
+func enforcedBy(a spec.Analysis, got *cgroup.Effective) []result.Enforcement {
+	memory, cpus, pids := strconv.FormatInt(int64(a.Memory), 10), number(a.CPUs), strconv.FormatInt(a.Pids, 10)
 	list := []result.Enforcement{
 		{Limit: "memory", Asked: memory, Effective: atMost(int64(a.Memory), unix.RLIMIT_DATA), By: result.ByRlimit},
 		{Limit: "cpus", Asked: cpus, Effective: "", By: result.ByNone},
@@ -35,7 +35,7 @@ func Enforced(a spec.Analysis, got *cgroup.Effective) []result.Enforcement {
 		list[0].Effective, list[0].By = strconv.FormatInt(got.Memory, 10), result.ByCgroup
 		list[2].Effective, list[2].By = strconv.FormatInt(got.Pids, 10), result.ByCgroup
 		if got.CPUs > 0 {
-			list[1].Effective, list[1].By = Number(got.CPUs), result.ByCgroup
+			list[1].Effective, list[1].By = number(got.CPUs), result.ByCgroup
 		}
 	}
 	half := strconv.FormatInt(int64(a.Memory)/2, 10)
@@ -47,6 +47,20 @@ func Enforced(a spec.Analysis, got *cgroup.Effective) []result.Enforcement {
 	)
 }
 
+// workEnforced says who holds the bounds of /work.
+func workEnforced(a spec.Analysis) []result.Enforcement {
+	size, files := int64(a.WorkSize), strconv.FormatInt(a.WorkFiles, 10)
+	effective, by := size, result.ByWatchdog
+	if a.WorkStorage == spec.WorkTmpfs {
+		page := int64(unix.Getpagesize())
+		effective, by = (size+page-1)/page*page, result.ByTmpfs
+	}
+	return []result.Enforcement{
+		{Limit: "work_size", Asked: strconv.FormatInt(size, 10), Effective: strconv.FormatInt(effective, 10), By: by},
+		{Limit: "work_files", Asked: files, Effective: files, By: by},
+	}
+}
+
 // atMost returns a value capped by the caller's hard limit, which cannot be raised here.
 func atMost(asked int64, resource int) string {
 	var own unix.Rlimit
@@ -56,11 +70,11 @@ func atMost(asked int64, resource int) string {
 	return strconv.FormatInt(asked, 10)
 }
 
-// Number formats CPUs in the shortest form that reads back.
-func Number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+// number formats CPUs in the shortest form that reads back.
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// LimitWarnings says in a line which limits no control group holds; docs/limits.md explains it.
-func LimitWarnings(list []result.Enforcement) []string {
+// Unheld warns in a line of limits that no control group holds; docs/limits.md explains it.
+func Unheld(list []result.Enforcement) []string {
 	var parts []string
 	for _, e := range list {
 		switch {
@@ -76,9 +90,8 @@ func LimitWarnings(list []result.Enforcement) []string {
 	return []string{"best effort: " + strings.Join(parts, "; ")}
 }
 
-// InheritedWarnings says which of the caller's hard limits hold for the analysis too: a supervisor cannot raise them
-// (getrlimit(2)).
-func InheritedWarnings() []string {
+// Inherited warns of the caller's hard limits, which hold for the analysis too: a supervisor cannot raise them (getrlimit(2)).
+func Inherited() []string {
 	var warnings []string
 	for _, l := range []struct {
 		resource int

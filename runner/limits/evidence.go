@@ -5,8 +5,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 )
 
-// Evidence converts a group's counters; limit is the run's own.
-func Evidence(e cgroup.Evidence, limit int64) result.Evidence {
+// evidenceOf converts a group's counters; limit is the run's own.
+func evidenceOf(e cgroup.Evidence, limit int64) result.Evidence {
 	evidence := result.Evidence{
 		OOMKills: e.OOMKills, PidsDenied: e.PidsDenied,
 		ThrottledMS: e.Throttled.Milliseconds(), ThrottledPeriods: e.ThrottledPeriods, Periods: e.Periods,

@@ -1,4 +1,3 @@
-// Package limits reads what holds the limits of a run: its own control group, or those around it (--limits outer).
 package limits
 
 import (
@@ -13,21 +12,20 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/outer"
 	"github.com/scidex-ai/scidex-oci/runner/host/threads"
-	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Outer is what others' control groups limit in a run with --limits outer.
-type Outer struct {
+// outerGroups are others' control groups, which limit a run with --limits outer.
+type outerGroups struct {
 	groups *outer.Groups
 	held   outer.Held
 }
 
-// HoldOuter reads the limits of all groups around a container at its gate. Alone says that this launcher has no other run:
+// holdOuter reads the limits of all groups around a container at its gate. Alone says that this launcher has no other run:
 // those are its descendants, too.
-func HoldOuter(pid int, alone bool) *Outer {
+func holdOuter(pid int, alone bool) *outerGroups {
 	groups := outer.Find(pid)
-	o := &Outer{groups, groups.Held()}
+	o := &outerGroups{groups, groups.Held()}
 	threads.Reserve()
 	launcher := os.Getpid()
 	if !alone {
@@ -37,17 +35,8 @@ func HoldOuter(pid int, alone bool) *Outer {
 	return o
 }
 
-// Enforced lists what the groups hold.
-func (o *Outer) Enforced(a spec.Analysis) []result.Enforcement { return outerEnforced(a, o.held) }
-
-// Warnings says which limits are not enforced, and which are lower than requested.
-func (o *Outer) Warnings(a spec.Analysis) []string { return outerWarnings(a, o.held) }
-
-// Pids is the effective limit of processes; 0 for none.
-func (o *Outer) Pids() int64 { return o.held.Pids }
-
-// Collect reads the groups' counters. What others may have caused is a warning and no evidence.
-func (o *Outer) Collect() (evidence result.Evidence, warnings []string) {
+// collect reads the groups' counters. What others may have caused is a warning and no evidence.
+func (o *outerGroups) collect() (evidence result.Evidence, warnings []string) {
 	ours, shared := o.groups.Evidence()
 	if warning := sharedWarning(shared); warning != "" {
 		warnings = append(warnings, warning)
@@ -57,15 +46,15 @@ func (o *Outer) Collect() (evidence result.Evidence, warnings []string) {
 			"the limits of the control groups around this run have changed while it ran: memory %d, cpus %g, pids %d (0: none)",
 			now.Memory, now.CPUs, now.Pids))
 	}
-	return Evidence(ours, 0), warnings
+	return evidenceOf(ours, 0), warnings
 }
 
-// outerEnforced is plan.Enforced for a run whose memory, CPUs and processes others' groups limit, or none. There is no
+// outerEnforced is enforcedBy for a run whose memory, CPUs and processes others' groups limit, or none. There is no
 // rlimit on memory or processes besides (spec, withRlimits).
 func outerEnforced(a spec.Analysis, held outer.Held) []result.Enforcement {
-	list := plan.Enforced(a, nil)
+	list := enforcedBy(a, nil)
 	for i, effective := range []string{
-		strconv.FormatInt(held.Memory, 10), plan.Number(held.CPUs), strconv.FormatInt(held.Pids, 10),
+		strconv.FormatInt(held.Memory, 10), number(held.CPUs), strconv.FormatInt(held.Pids, 10),
 	} {
 		list[i].Effective, list[i].By = effective, result.ByOuter
 		if effective == "0" {
@@ -101,16 +90,16 @@ func outerWarnings(a spec.Analysis, held outer.Held) []string {
 		}
 	}
 	if held.CPUSet {
-		warnings = append(warnings, fmt.Sprintf("outer: no quota below it, but a set of CPUs (cpuset) holds the limit of %s CPUs", plan.Number(held.CPUs)))
+		warnings = append(warnings, fmt.Sprintf("outer: no quota below it, but a set of CPUs (cpuset) holds the limit of %s CPUs", number(held.CPUs)))
 	}
 	if held.Swapping {
-		warnings = append(warnings, "outer: "+SwapWarning)
+		warnings = append(warnings, "outer: "+swapWarning)
 	}
 	return warnings
 }
 
-// SwapWarning is for a host with swap that no limit counts.
-const SwapWarning = "the memory limit does not hold swap, and this host has some: the analysis can take more than its limit in all"
+// swapWarning is for a host with swap that no limit counts.
+const swapWarning = "the memory limit does not hold swap, and this host has some: the analysis can take more than its limit in all"
 
 func plainNumber(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
