@@ -49,7 +49,7 @@ type Placement struct {
 	NoFile uint64
 
 	// Audit says that the program of AddInit installs its own filter, which notifies of sockets of refused families and some other calls
-	// (runner/container). The specification's then passes those families to a tracer, which does not exist: they fail
+	// (runner/sandbox/runc/container). The specification's then passes those families to a tracer, which does not exist: they fail
 	// with ENOSYS unless notified first.
 	Audit bool
 

@@ -8,7 +8,7 @@ import os
 import sys
 import time as TIME  # built in, and imported by Python itself
 
-GATE, NOTE = 5, 4  # descriptors that init passes (runner/container/initc/src/init.c)
+GATE, NOTE = 5, 4  # descriptors that init passes (runner/sandbox/runc/container/initc/src/init.c)
 ONLY_AST = 0x400  # ast.PyCF_ONLY_AST; ast itself is not imported
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 REGISTRY = "__warningregistry__"  # warnings keep it where they are attributed to

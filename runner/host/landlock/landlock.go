@@ -1,5 +1,5 @@
 // Package landlock asks which version of Landlock the kernel has (landlock(7)). Our init restricts analyses by it
-// (runner/container/initc/src/landlock.c).
+// (runner/sandbox/runc/container/initc/src/landlock.c).
 package landlock
 
 import "golang.org/x/sys/unix"

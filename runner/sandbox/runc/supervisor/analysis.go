@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner/audit"
-	"github.com/scidex-ai/scidex-oci/runner/container"
 	"github.com/scidex-ai/scidex-oci/runner/host/clock"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/container"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor/procs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor/scratch"

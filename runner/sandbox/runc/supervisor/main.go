@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/container"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/container"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/protocol"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/internal/backoff"
-	"github.com/scidex-ai/scidex-oci/runner/container"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/container"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor/procs"
 )

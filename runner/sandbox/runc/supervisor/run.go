@@ -7,9 +7,9 @@ import (
 	"os"
 	"sync"
 
-	"github.com/scidex-ai/scidex-oci/runner/container"
 	"github.com/scidex-ai/scidex-oci/runner/host/threads"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/container"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor/procs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor/rootmount"
