@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/runner/audit"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/unotify"
 )
 
 // refusal is an errno that no kernel gives for uname(2).
@@ -39,7 +39,7 @@ func notified() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	audit.Start(os.NewFile(fd, "seccomp notifications"), func() { os.Exit(1) }) // ends with this process
+	unotify.Start(os.NewFile(fd, "seccomp notifications"), func() { os.Exit(1) }) // ends with this process
 	// unix.Socket keeps its processor while it waits (syscall.RawSyscall): the only one would be missing for the answer.
 	socket, _, errno := unix.Syscall(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	switch {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/runner/audit"
 	"github.com/scidex-ai/scidex-oci/runner/host/clock"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -17,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor/procs"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor/scratch"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor/watchdog"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/unotify"
 )
 
 // analysis is a created container with what watches and ends it.
@@ -32,7 +32,7 @@ type analysis struct {
 	early    *early // nil: it starts with its turn
 	pause    *pause
 	watchdog *watchdog.Watchdog // nil until the command starts
-	audit    *audit.Watch       // nil: none
+	audit    *unotify.Watch     // nil: none
 	timers   sync.WaitGroup     // timeout and sample
 	timedOut bool               // valid after timers
 	stopping sync.Once
@@ -70,7 +70,7 @@ func (a *analysis) watch(ctx context.Context) {
 	exit := sandbox.Exit{}
 	waited := a.launcher.span("watch the container")
 	got, err := a.container.Wait(container.Watch{
-		Audited:  func(notifications *os.File) { a.audit = audit.Start(notifications, a.killNow) },
+		Audited:  func(notifications *os.File) { a.audit = unotify.Start(notifications, a.killNow) },
 		Ruled:    func(version int) { a.landlock = version },
 		Executed: func() { exit.Started = a.begin(ctx) },
 		Left: func() {
@@ -126,7 +126,7 @@ func (a *analysis) audited(exit *sandbox.Exit) (err error) {
 		return nil
 	}
 	exit.Audit, err = a.audit.Wait()
-	if errors.Is(err, audit.ErrLost) {
+	if errors.Is(err, unotify.ErrLost) {
 		return fmt.Errorf("the analysis was killed: %w; run it again, or with --audit off", err)
 	}
 	if err != nil {

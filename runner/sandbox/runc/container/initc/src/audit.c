@@ -1,6 +1,6 @@
 /*
  * The audit's filter of system calls. It asks before connect(2), before sendto(2) with an address, and before
- * sockets of families that are not allowed (seccomp_unotify(2)); runner/audit answers.
+ * sockets of families that are not allowed (seccomp_unotify(2)); runner/sandbox/runc/unotify answers.
  *
  * It is a filter of its own, and not a part of libcontainer's, for a flag that libseccomp has only from 2.6 on:
  * a process that waits for an answer can be killed, but not interrupted (Linux 5.19). An interrupted connect(2)

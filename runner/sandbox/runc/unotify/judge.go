@@ -1,4 +1,4 @@
-package audit
+package unotify
 
 import (
 	"net/netip"
@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/audit"
 )
 
 // Ports and names that classify an attempt.
@@ -22,9 +24,9 @@ var habitual = [...]string{"/run/nscd/socket", "/var/run/nscd/socket", "/dev/log
 
 // attempt makes an event if it has a kind.
 type attempt struct {
-	kind     Kind
+	kind     audit.Kind
 	address  string
-	severity Severity
+	severity audit.Severity
 	allowed  bool // nothing is known to prevent it
 }
 
@@ -78,9 +80,9 @@ func judgeInet(to netip.AddrPort, send bool, at surroundings) attempt {
 		// connect(2) sends nothing; the C library makes one for each address that it sorts (RFC 3484).
 		return attempt{}
 	}
-	tried := attempt{kind: Connect, address: protocol + " " + to.String(), severity: Medium}
+	tried := attempt{kind: audit.Connect, address: protocol + " " + to.String(), severity: audit.Medium}
 	if to.Port() == postgresPort {
-		tried.severity = High
+		tried.severity = audit.High
 	}
 	return tried
 }
@@ -89,18 +91,18 @@ func judgeAbstract(name []byte, at surroundings) attempt {
 	if at.named(name) || at.protocol() != "unix" {
 		return attempt{}
 	}
-	return attempt{kind: Connect, address: "unix @" + string(name), severity: severityOf(string(name))}
+	return attempt{kind: audit.Connect, address: "unix @" + string(name), severity: severityOf(string(name))}
 }
 
 // judgePath: a socket where the analysis cannot make one is the host's.
 func judgePath(path string, at surroundings) attempt {
 	where, absolute := at.locate(path), at.absolute(path)
-	tried := attempt{kind: Connect, address: "unix " + absolute, severity: severityOf(absolute)}
+	tried := attempt{kind: audit.Connect, address: "unix " + absolute, severity: severityOf(absolute)}
 	switch {
-	case where == own, where == missing && tried.severity != High:
+	case where == own, where == missing && tried.severity != audit.High:
 		return attempt{}
 	case where == bare:
-		tried.severity, tried.allowed = High, true
+		tried.severity, tried.allowed = audit.High, true
 	case slices.Contains(habitual[:], absolute):
 		return attempt{}
 	}
@@ -110,11 +112,11 @@ func judgePath(path string, at surroundings) attempt {
 	return tried
 }
 
-func severityOf(name string) Severity {
+func severityOf(name string) audit.Severity {
 	if strings.HasPrefix(filepath.Base(name), postgresSocket) {
-		return High
+		return audit.High
 	}
-	return Medium
+	return audit.Medium
 }
 
 // judgeFamily: only refused families are notified.
@@ -125,9 +127,9 @@ func judgeFamily(domain uint64) attempt {
 	if name == "" {
 		name = "AF_" + strconv.Itoa(family)
 	}
-	tried := attempt{kind: Socket, address: name, severity: Medium}
+	tried := attempt{kind: audit.Socket, address: name, severity: audit.Medium}
 	if family == unix.AF_NETLINK { // the C library lists the machine's addresses
-		tried.severity = Low
+		tried.severity = audit.Low
 	}
 	return tried
 }

@@ -1,27 +1,29 @@
-package audit
+package unotify
 
 import (
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/scidex-ai/scidex-oci/runner/audit"
 )
 
 func TestLedger(t *testing.T) {
 	var l ledger
 	start := time.Unix(1000, 0)
 	for i := range 3 {
-		l.note(start.Add(time.Duration(i)), attempt{kind: Connect, address: "a", severity: High})
+		l.note(start.Add(time.Duration(i)), attempt{kind: audit.Connect, address: "a", severity: audit.High})
 	}
-	l.note(start, attempt{kind: Socket, address: "a", severity: Low})
-	if got := l.all(start); len(got) != 2 || got[0].Count != 3 || !got[0].At.Equal(start) || got[1].Kind != Socket {
+	l.note(start, attempt{kind: audit.Socket, address: "a", severity: audit.Low})
+	if got := l.all(start); len(got) != 2 || got[0].Count != 3 || !got[0].At.Equal(start) || got[1].Kind != audit.Socket {
 		t.Errorf("%+v", got)
 	}
 	for i := range 2 * maxEvents {
-		l.note(start, attempt{kind: Connect, address: strconv.Itoa(i)})
+		l.note(start, attempt{kind: audit.Connect, address: strconv.Itoa(i)})
 	}
 	got := l.all(start)
-	if last := got[len(got)-1]; len(got) != maxEvents+1 || last.Kind != More || last.Count != maxEvents+2 {
+	if last := got[len(got)-1]; len(got) != maxEvents+1 || last.Kind != audit.More || last.Count != maxEvents+2 {
 		t.Errorf("%d events, the last %+v", len(got), last)
 	}
 }
@@ -31,7 +33,7 @@ func TestLedgerTrims(t *testing.T) {
 	var l ledger
 	long := strings.Repeat("x", maxShown)
 	for _, end := range []string{"1", "2"} {
-		l.note(time.Unix(1000, 0), attempt{kind: Connect, address: long + end})
+		l.note(time.Unix(1000, 0), attempt{kind: audit.Connect, address: long + end})
 	}
 	if got := l.all(time.Time{}); len(got) != 1 || string(got[0].Address) != long || got[0].Count != 2 {
 		t.Errorf("%+v", got)

@@ -1,4 +1,12 @@
-package audit
+// Package unotify records what an analysis tries to reach and may not, through seccomp user notification
+// (seccomp_unotify(2)): the kernel asks before connect(2), sendto(2) with an address, and sockets of families that are
+// not allowed.
+//
+// It only records. Every call continues and the kernel decides, in an empty network namespace and on read-only overlays,
+// so that an analysis sees the same with and without an audit, and selftest sees any hole. A thread can change the
+// address between the check and the call, but reaches no more. Only families are refused here, since the call would make
+// the socket. Without an answer the kernel returns ENOSYS; if a watch fails, its analysis is killed.
+package unotify
 
 import (
 	"errors"
@@ -9,6 +17,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/audit"
 )
 
 // notification is struct seccomp_notif of linux/seccomp.h.
@@ -65,7 +75,7 @@ func Start(fd *os.File, lost func()) *Watch {
 
 // Wait returns the events; call it once, when every process is dead. An error means that they may be incomplete; ErrLost,
 // that the watch ended early.
-func (w *Watch) Wait() ([]Event, error) {
+func (w *Watch) Wait() ([]audit.Event, error) {
 	<-w.done
 	err := errors.Join(w.lost, w.err, w.fd.Close(), w.loopback.Close())
 	return w.ledger.all(time.Now()), err
@@ -179,7 +189,7 @@ func judgeCall(p process, pointer, size uint64, send bool) attempt {
 	}
 	raw, err := p.read(pointer, int(n))
 	if err != nil { // as with Yama's ptrace_scope 3
-		return attempt{kind: Connect, address: "unreadable: " + err.Error(), severity: Medium, allowed: true}
+		return attempt{kind: audit.Connect, address: "unreadable: " + err.Error(), severity: audit.Medium, allowed: true}
 	}
 	a, ok := parseAddress(raw, send)
 	if !ok {
