@@ -20,8 +20,7 @@ func (r *run) end(ended phase.Ended) commit.End {
 
 // harvest records how the analysis ended, reads its working directory and publishes what that holds.
 func (r *run) harvest(ctx context.Context, end commit.End) commit.End {
-	known, _ := judge.Run(end.Ended, nil, nil)
-	r.task.Observer.Exited(known, end.Ended.Exit.Finished)
+	r.task.Observer.Exited(judge.Analysis(end.Ended), end.Ended.Exit.Finished)
 	if err := r.space.NoteEnd(end.Ended); err != nil {
 		end.Harvest = harvest.Failed(err)
 		return end

@@ -38,9 +38,13 @@ type ending struct {
 	Stderr    string   // the end of standard error
 }
 
+// Analysis decides how the analysis ended. The end of its run may be another: a declared output may be missing, and the harvest or
+// the signature may fail.
+func Analysis(ended phase.Ended) outcome.Outcome { return decide(endingOf(ended, nil)) }
+
 // Run decides how a run ended, with warnings about what is not its reason. A failed analysis wins over a failed harvest; a
-// failure of ours after a good end is an error. missing are the declared outputs that matched nothing; failure is nil if
-// there was none. Without both it says what is known before the harvest.
+// failure of scidex-oci after a good end is an error. missing are the declared outputs that matched nothing; failure is nil if
+// there was none.
 func Run(ended phase.Ended, missing []string, failure *phase.Failure) (outcome.Outcome, []string) {
 	e := endingOf(ended, missing)
 	if failure == nil {

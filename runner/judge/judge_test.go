@@ -39,6 +39,7 @@ func TestJudge(t *testing.T) {
 	}
 	noSpace := func(exit sandbox.Exit) sandbox.Exit { exit.NoSpace = true; return exit }
 	large, many, short := &outputs.Extent{Files: 1, Bytes: 11}, &outputs.Extent{Files: 11, Bytes: 1}, &freespace.Shortage{Of: "/work", Free: 1, Floor: 2}
+	decided := map[outcome.Reason]bool{}
 	for name, c := range map[string]struct {
 		ending ending
 		state  outcome.State
@@ -92,6 +93,7 @@ func TestJudge(t *testing.T) {
 			c.ending.Timeout, c.ending.Memory, c.ending.Pids, c.ending.Command = time.Minute, 1<<20, 10, "x"
 			c.ending.Bound = outputs.Extent{Files: 10, Bytes: 10}
 			v := decide(c.ending)
+			decided[v.Reason] = true
 			if v.State != c.state || v.Reason != c.reason || v.ExitCode != c.code || v.Signal != c.signal {
 				t.Errorf("got %+v", v)
 			}
@@ -99,6 +101,11 @@ func TestJudge(t *testing.T) {
 				t.Error("no message")
 			}
 		})
+	}
+	for _, reason := range append(outcome.ReasonsOf(outcome.Failed), outcome.ReasonsOf(outcome.Canceled)...) {
+		if !decided[reason] {
+			t.Errorf("no case ends with %s: a new reason needs its place in the order", reason)
+		}
 	}
 }
 
