@@ -15,23 +15,23 @@ import (
 
 // clean removes what is left on the host, or keeps the working directory if requested. What it cannot remove is gc's, by the
 // state file.
-func (r *run) clean(ctx context.Context, end commit.End, final commit.Final) commit.Final {
-	warnings := &final.Report.Warnings
+func (r *run) clean(ctx context.Context, end commit.End) commit.End {
+	warnings := &end.Report.Warnings
 	cleaned := r.span("clean")
-	lost, err := r.space.Clean(ctx, final.Keep, r.task.Plan.Links())
+	lost, err := r.space.Clean(ctx, end.Keep, r.task.Plan.Links())
 	*warnings = append(*warnings, lost...)
 	cleaned()
-	if end.HasWork && final.Keep && end.Ended.Analysis.Keep == spec.KeepNever {
-		r.space.Warn(workspace.NoteUnharvested(r.host.Root, end.Row.Key, r.space.Location, final.Report.Usage.WorkBytes))
+	if end.HasWork && end.Keep && end.Analysis.Keep == spec.KeepNever {
+		r.space.Warn(workspace.NoteUnharvested(r.host.Root, end.Row.Key, r.space.Location, end.Report.Usage.WorkBytes))
 	}
 	defer r.span("release")()
 	if err = errors.Join(err, r.release(end.Harvest.Entries)); err != nil {
 		*warnings = append(*warnings, r.space.Left()+"; `scidex-oci gc` tries again: "+result.Sentence(err))
 		r.space.Warn(r.space.State.Close())
-		return final
+		return end
 	}
 	r.space.Warn(r.space.State.Remove())
-	return final
+	return end
 }
 
 // release releases all that the launcher holds of the run but the lock.
@@ -45,11 +45,4 @@ func (r *run) release(entries *harvest.Spool) error {
 		errs = append(errs, r.space.CloseIngest(), r.host.Blobs.Trim(func() (func(string) bool, error) { return pending.Awaited(r.host) }))
 	}
 	return errors.Join(errs...)
-}
-
-// result makes the result of a run that just ended, from memory.
-func (r *run) result(end commit.End, final commit.Final) result.Result {
-	res, err := final.Result(end.Harvest.Listed)
-	r.space.Warn(err)
-	return res
 }

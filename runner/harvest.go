@@ -7,38 +7,26 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
-	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// end is what an execution has left to judge, before its harvest.
-func (r *run) end(ended phase.Ended) commit.End {
-	row := r.space.Run
-	row.StartedAt = ended.StartedAt
-	return commit.End{Row: row, Ended: ended, Harvest: harvest.Nothing(), HasWork: r.space.Dir != nil, Caller: r.task.Request.Caller}
-}
-
 // harvest records how the analysis ended, reads its working directory and publishes what that holds.
 func (r *run) harvest(ctx context.Context, end commit.End) commit.End {
-	r.task.Observer.Exited(judge.Analysis(end.Ended), end.Ended.Exit.Finished)
+	r.task.Observer.Exited(judge.Analysis(end.Ended), end.Exit.Finished)
 	if err := r.space.NoteEnd(end.Ended); err != nil {
-		end.Harvest = harvest.Failed(err)
-		return end
+		return end.Harvested(harvest.Failed(err))
 	}
-	end.Harvest = harvest.Run(ctx, harvest.Source{
-		Supervisor: r.space.Supervisor, Ingest: r.space.Ingest, Root: r.space.Account.Root(),
-	}, end.Ended)
-	if h := end.Harvest; h.Failure == nil {
+	h := harvest.Run(ctx, harvest.Source{Supervisor: r.space.Supervisor, Ingest: r.space.Ingest, Root: r.space.Account.Root()}, end.Ended)
+	if h.Failure == nil {
 		r.task.Observer.Harvested(h.Outputs, h.Rejected, h.Bytes)
 	}
-	return end
+	return end.Harvested(h)
 }
 
-// noteInputs waits for the digests of the inputs; a stop request ends that. One that comes before the wait is long is for the
-// commit.
-func (r *run) noteInputs(ctx context.Context, end commit.End) commit.End {
-	report, digests := &end.Ended.Report, r.task.Digests
-	end.Harvest.Report(report)
+// digests waits for the digests of the inputs, and identifies the action by them and the script. A stop request ends the wait; one that
+// comes before it is long is for the commit.
+func (r *run) digests(ctx context.Context, end commit.End) commit.End {
+	report, digests := &end.Report, r.task.Digests
 	if !digests.Started() {
 		return end
 	}

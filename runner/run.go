@@ -5,7 +5,9 @@ import (
 	"errors"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/execute"
+	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/warm"
@@ -37,28 +39,46 @@ func (p phases) refuse(req request.Request, err error) (result.Result, error) {
 	return Refused(req.Analysis, err, p.host.Version), err
 }
 
-// finish takes a run through the phases after begin. Nothing is removed before the commit.
+// finish takes a run through the phases after begin, in the order of docs/ARCHITECTURE.md. Nothing is removed before the commit.
 func (r *run) finish(ctx context.Context) (result.Result, error) {
 	r.task.Observer.Created()
-	r.addFonts(ctx)
-	r.startAhead()
-	ended, harvestable := execute.Run(ctx, r.task)
-	end := r.end(ended)
+	r.prepare(ctx)
+	end, harvestable := r.execute(ctx)
 	if harvestable {
 		end = r.harvest(ctx, end)
 	}
-	end = r.noteInputs(ctx, end) // the script is part of the action
-	final, err := r.commit(ctx, end)
+	end = r.digests(ctx, end)
+	end, err := r.judge(ctx, end)
+	if err == nil {
+		err = r.commit(ctx, end)
+	}
 	switch {
 	case err == nil:
-		delivered := r.deliver(ctx, end, final)
-		if err := r.stores().Stand(); err != nil { // a hook may take hours
-			return r.keep(ctx, end, final, err) // as it was committed: the hook is due again
+		delivered := r.deliver(ctx, end)
+		if err := commit.Stands(r.host); err != nil { // a hook may take hours
+			return r.keep(ctx, end, err) // as it was committed: the hook is due again
 		}
-		final = delivered
+		end = delivered
 	case !errors.Is(err, phase.ErrSuperseded):
-		return r.keep(ctx, end, r.unexported(final), err)
+		return r.keep(ctx, r.unexported(end), err)
 	}
-	final = r.clean(ctx, end, final)
-	return r.result(end, final), err
+	end = r.clean(ctx, end)
+	return r.result(end), err
+}
+
+// execute runs the analysis. It reports whether there is something to harvest.
+func (r *run) execute(ctx context.Context) (end commit.End, harvestable bool) {
+	ended, harvestable := execute.Run(ctx, r.task)
+	row := r.space.Run
+	row.StartedAt = ended.StartedAt
+	return commit.End{
+		Ended: ended, Row: row, HasWork: r.space.Dir != nil, Caller: r.task.Request.Caller, Harvest: harvest.Nothing(),
+	}, harvestable
+}
+
+// result makes the result of a run that just ended, from memory.
+func (r *run) result(end commit.End) result.Result {
+	res, err := end.Result()
+	r.space.Warn(err)
+	return res
 }

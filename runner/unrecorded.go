@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/commit"
-	"github.com/scidex-ai/scidex-oci/runner/execute"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -23,13 +21,12 @@ func runUnrecorded(ctx context.Context, host *phase.Host, req request.Request, l
 	}
 	defer launched.Cool()
 	defer r.closeInputs()
-	ended, _ := execute.Run(ctx, r.task)
-	end := r.end(ended)
-	r.clean(ctx, end, commit.Final{})
-	if ended.Failure != nil {
-		return ended, ended.Failure.Err
+	end, _ := r.execute(ctx)
+	r.clean(ctx, end)
+	if end.Failure != nil {
+		return end.Ended, end.Failure.Err
 	}
-	return ended, nil
+	return end.Ended, nil
 }
 
 // unrecorded is the ledger of a run without a row. What a killed one leaves is found by its state file.

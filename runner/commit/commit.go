@@ -1,5 +1,6 @@
-// Package commit writes the end of a run and its outputs into the catalog, in one transaction that is idempotent by id and
-// attempt. What it cannot commit it keeps below the root for a later command.
+// Package commit has the end of a run (End) as it comes from the execution and the harvest judged and signed (Judge), and writes it
+// with its outputs into the catalog (Run): blobs first, then one transaction, which is idempotent by id and attempt. Transient
+// errors are retried; an end that is not committed is whole, and the caller keeps it.
 package commit
 
 import (
@@ -14,7 +15,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
@@ -22,49 +22,37 @@ import (
 // DefaultTimeout is how long a commit is retried on transient errors.
 const DefaultTimeout = 60 * time.Second
 
-// Stores are where a commit goes.
-type Stores struct {
-	Ledger  phase.Ledger
-	Catalog catalog.Catalog // that has the Ledger
-	Blobs   *blob.Store
-	Timeout time.Duration // 0: DefaultTimeout
-	Log     *slog.Logger
-}
-
-// Run commits a run with its entries. The user's second signal ends the retries.
-func (s Stores) Run(ctx context.Context, run catalog.Run, entries *harvest.Spool, stop <-chan request.StopSignal) error {
+// Run commits a judged end with the entries of its harvest. The user's second signal ends the retries.
+func Run(ctx context.Context, host *phase.Host, ledger phase.Ledger, e End, stop <-chan request.StopSignal) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer s.allowGivingUp(run.ID, stop, cancel)()
-	timeout := s.Timeout
-	if timeout == 0 {
-		timeout = DefaultTimeout
-	}
-	next, err := entries.Read()
+	defer allowGivingUp(host.Log, e.Row.ID, stop, cancel)()
+	timeout := cmp.Or(host.CommitTimeout, DefaultTimeout)
+	next, err := e.Harvest.Entries.Read()
 	if err == nil {
-		err = KeepBlobs(ctx, s.Blobs, timeout, run, next)
+		err = KeepBlobs(ctx, host.Blobs, timeout, e.Row, next)
 	}
 	if err != nil {
 		return err
 	}
 	return retry(ctx, until(time.Now().Add(timeout)), func() error {
-		next, err := entries.Read() // an earlier iterator may be used up
+		next, err := e.Harvest.Entries.Read() // an earlier iterator may be used up
 		if err != nil {
 			return err
 		}
-		return cmp.Or(s.Ledger.Commit(ctx, run, next), s.Stand())
+		return cmp.Or(ledger.Commit(ctx, e.Row, next), Stands(host))
 	})
 }
 
-// Stand reports as an error that the catalog's file, or the directory of blobs, is not the one any more that was opened: then what
+// Stands reports as an error that the catalog's file, or the directory of blobs, is not the one any more that was opened: then what
 // was committed is not there, and nothing of the run may be removed.
-func (s Stores) Stand() error {
-	if c, ok := s.Catalog.(interface{ Stands() error }); ok {
+func Stands(host *phase.Host) error {
+	if c, ok := host.Catalog.(interface{ Stands() error }); ok {
 		if err := c.Stands(); err != nil {
 			return err
 		}
 	}
-	return s.Blobs.Stands()
+	return host.Blobs.Stands()
 }
 
 // until allows retries up to a deadline.
@@ -107,7 +95,7 @@ const Slow = time.Second
 
 // allowGivingUp lets the user end the retries: the first signal after a run prints what will happen, the second gives up.
 // done stops listening.
-func (s Stores) allowGivingUp(id string, stop <-chan request.StopSignal, giveUp context.CancelCauseFunc) (done func()) {
+func allowGivingUp(log *slog.Logger, id string, stop <-chan request.StopSignal, giveUp context.CancelCauseFunc) (done func()) {
 	finished := make(chan struct{})
 	var listening sync.WaitGroup
 	listening.Go(func() {
@@ -125,7 +113,7 @@ func (s Stores) allowGivingUp(id string, stop <-chan request.StopSignal, giveUp 
 					giveUp(fmt.Errorf("given up at %s", signal.Name))
 					return
 				}
-				s.Log.Warn("run " + id + " has ended and its result is being committed; a second signal keeps it for a later command")
+				log.Warn("run " + id + " has ended and its result is being committed; a second signal keeps it for a later command")
 			}
 		}
 	})

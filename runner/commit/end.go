@@ -17,52 +17,55 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// End is all that decides how a run ended, and its row before. A failure of the execution is in Ended, one of the harvest in
-// Harvest.
+// End is the end of a run. It begins as what the execution left (Ended), and each later phase adds what it knows: to its fields, and
+// to its Report.
 type End struct {
-	Row      catalog.Run // as it was created, with the time of its start
-	Ended    phase.Ended
-	Harvest  harvest.Harvested
+	phase.Ended
+	Row     catalog.Run    // as it was created, with the time of its start; from Judge on as it is committed
+	HasWork bool           // there is a working directory
+	Caller  request.Caller // zero in recovery
+
+	Harvest harvest.Harvested // see Harvested
+
+	// Location and WorkGone are those of the moment in which Judge is called.
 	Location workspace.Location
-	WorkGone bool           // /work was in memory, and is lost
-	HasWork  bool           // there is a working directory
-	Caller   request.Caller // zero in recovery
-}
+	WorkGone bool // /work was in memory, and is lost
 
-// Final is how a run ended, and its row.
-type Final struct {
-	Outcome outcome.Outcome // after a hook, which the row lacks before that has ended
+	Outcome outcome.Outcome // by Judge, and then by the hook and the export, which the row lacks until they have ended
 	Keep    bool            // the working directory stays
-	Report  result.Report
-	Row     catalog.Run
 }
 
-// Judge decides how a run ended and writes its row. The report is the one of Ended, as it is now; warnings are added to it.
-func Judge(e End, now time.Time) (f Final, err error) {
-	f.Report, f.Row = e.Ended.Report, e.Row
-	e.Harvest.Report(&f.Report)
+// Harvested adds what the harvest found.
+func (e End) Harvested(h harvest.Harvested) End {
+	e.Harvest = h
+	h.Report(&e.Report)
+	return e
+}
+
+// judged decides how the run ended, and makes its row.
+func (e End) judged(now time.Time) (End, error) {
 	var warnings []string
-	f.Outcome, warnings = judge.Run(e.Ended, e.Harvest.Missing, e.failure())
-	f.Report.Warnings = append(f.Report.Warnings, warnings...)
-	committed := f.Outcome
-	if hook := e.Ended.Hook; hook != nil && (hook.Always || committed.State == outcome.Complete) {
-		f.Report.PostProcess = &result.PostProcess{Command: hook.Command}
+	e.Outcome, warnings = judge.Run(e.Ended, e.Harvest.Missing, e.failure())
+	e.Report.Warnings = append(e.Report.Warnings, warnings...)
+	committed := e.Outcome
+	if hook := e.Hook; hook != nil && (hook.Always || committed.State == outcome.Complete) {
+		e.Report.PostProcess = &result.PostProcess{Command: hook.Command}
 		committed = judge.WhileHookRuns(committed, e.Row.Key)
 	}
-	f.Report.Hints = hints.Of(e.facts(f))
-	f.Keep = e.KeepWork(committed)
-	if f.Keep && e.HasWork {
-		f.Report.Kept = e.Location.Dir
+	e.Report.Hints = hints.Of(e.facts())
+	e.Keep = e.KeepWork(committed)
+	if e.Keep && e.HasWork {
+		e.Report.Kept = e.Location.Dir
 	}
-	return f, f.write(e, committed, now)
+	return e, e.writeRow(committed, now)
 }
 
 // facts are what hints are made of.
-func (e End) facts(f Final) hints.Facts {
+func (e End) facts() hints.Facts {
 	facts := hints.Facts{
-		Ended: e.Ended, Outcome: f.Outcome, Outputs: e.Harvest.Outputs, Logs: f.Report.Logs, Caller: e.Caller, Host: hints.ReadHost(),
+		Ended: e.Ended, Outcome: e.Outcome, Outputs: e.Harvest.Outputs, Logs: e.Report.Logs, Caller: e.Caller, Host: hints.ReadHost(),
 	}
-	if f.Outcome.Reason != outcome.ReasonOutputMissing {
+	if e.Outcome.Reason != outcome.ReasonOutputMissing {
 		return facts
 	}
 	for _, entry := range e.Harvest.Listed.Sorted() {
@@ -78,33 +81,34 @@ func (e End) KeepWork(o outcome.Outcome) bool {
 	return judge.KeepWork(e.Ended, o, e.failure(), e.Location.Ended, e.WorkGone)
 }
 
-func (e End) failure() *phase.Failure { return cmp.Or(e.Ended.Failure, e.Harvest.Failure) }
+// failure is the one of the execution or of the harvest; nil without both.
+func (e End) failure() *phase.Failure { return cmp.Or(e.Failure, e.Harvest.Failure) }
 
-// Result makes the result of a run that just ended, with what the harvest listed.
-func (f Final) Result(listed result.Excerpt) (result.Result, error) {
-	run := f.Row
-	run.Outcome = f.Outcome
-	res, err := result.New(run)
-	res.Report = f.Report
-	res.SetEvents(run.Events)
-	for _, entry := range listed.Sorted() {
-		res.AddEntry(entry)
-	}
-	return res, err
-}
-
-// write makes the row.
-func (f *Final) write(e End, committed outcome.Outcome, now time.Time) (err error) {
-	row := &f.Row
+// writeRow makes the row that is committed.
+func (e *End) writeRow(committed outcome.Outcome, now time.Time) (err error) {
+	row := &e.Row
 	row.Outcome = committed
 	if row.FinishedAt.IsZero() {
 		row.FinishedAt = now.UTC()
 	}
 	row.OutputsTotal, row.RejectedTotal, row.Blobs = e.Harvest.Outputs, e.Harvest.Rejected, e.Harvest.Blobs
 	row.Events = events(e.Ended, committed, row.FinishedAt)
-	if row.Report, err = json.Marshal(f.Report); err != nil {
+	if row.Report, err = json.Marshal(e.Report); err != nil {
 		return err
 	}
 	row.Place, err = json.Marshal(e.Location)
 	return err
+}
+
+// Result makes the result of a run that just ended, with what the harvest listed.
+func (e End) Result() (result.Result, error) {
+	run := e.Row
+	run.Outcome = e.Outcome
+	res, err := result.New(run)
+	res.Report = e.Report
+	res.SetEvents(run.Events)
+	for _, entry := range e.Harvest.Listed.Sorted() {
+		res.AddEntry(entry)
+	}
+	return res, err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
@@ -28,24 +29,19 @@ func commitEnd(ctx context.Context, p *pass.Pass, left remains, w adopted) (row 
 	if err != nil {
 		return row, err
 	}
-	end := commit.End{Row: row, Ended: ended, Location: w.location, HasWork: true}
-	end.Harvest = w.harvest(ctx, ended, harvest.Source{
+	end := commit.End{Ended: ended, Row: row, HasWork: true, Location: w.location}
+	end = end.Harvested(w.harvest(ctx, ended, harvest.Source{
 		Supervisor: supervisor, Dir: w.dir, Ingest: w.ingest, Root: p.Access.Account.Root(), Lost: left.ingest == nil,
-	})
-	now := time.Now()
-	f, err := commit.Judge(end, now)
-	if err == nil && ended.Signed {
-		f, err = sign(ctx, p, end, f, w.ingest, now)
-	}
+	}))
+	end, err = commit.Judge(ctx, end, commit.Signing{Key: p.Sign, Into: func() (*cas.Ingest, error) { return w.ingest, nil }}, time.Now())
 	if err == nil {
-		stores := commit.Stores{Ledger: p.Catalog, Catalog: p.Catalog, Blobs: p.Blobs, Timeout: p.CommitTimeout, Log: p.Log}
-		err = stores.Run(ctx, f.Row, end.Harvest.Entries, nil)
+		err = commit.Run(ctx, p.Host, p.Catalog, end, nil)
 	}
 	err = errors.Join(err, end.Harvest.Entries.Close())
 	if err == nil {
 		err = w.ingest.Close()
 	}
-	return f.Row, err
+	return end.Row, err
 }
 
 // recoveredWarning is for each run whose end gc has committed.

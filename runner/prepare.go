@@ -1,11 +1,18 @@
 package runner
 
 import (
+	"context"
 	"slices"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/preload"
 )
+
+// prepare adds to the plan what the analysis does not ask for.
+func (r *run) prepare(ctx context.Context) {
+	r.addFonts(ctx)
+	r.startAhead()
+}
 
 // startAhead has the Python of a run that may wait for its turn started before, where nothing stands in the way.
 func (r *run) startAhead() {
