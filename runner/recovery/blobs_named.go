@@ -7,13 +7,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/retention"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // readNamed returns the digests that runs name, in a dry run as they would be named afterwards.
-func readNamed(ctx context.Context, p *pass.Pass, expired retention.Expired) (*blob.Digests, error) {
+func readNamed(ctx context.Context, p *pass, expired expiredRuns) (*blob.Digests, error) {
 	named := &blob.Digests{}
 	note := func(sha256 string) bool {
 		named.Add(sha256)
@@ -23,10 +21,10 @@ func readNamed(ctx context.Context, p *pass.Pass, expired retention.Expired) (*b
 	if err := pending.Digests(p.Host, note); err != nil {
 		return nil, err
 	}
-	if !p.Dry || len(expired.Runs) == 0 {
+	if !p.dry || len(expired.Runs) == 0 {
 		return named, p.Catalog.Digests(ctx, note)
 	}
-	return named, retention.EachRun(ctx, p.Catalog, catalog.Filter{}, func(run catalog.Run) error {
+	return named, eachRun(ctx, p.Catalog, catalog.Filter{}, func(run catalog.Run) error {
 		gone := expired.Runs[run.Key]
 		if gone && !expired.OutputsOnly {
 			return nil

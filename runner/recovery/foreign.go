@@ -10,36 +10,35 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // findForeign names directories of this user that look like a run's and that no record names: another root's, or the
 // platform's. They are never removed.
-func findForeign(ctx context.Context, p *pass.Pass) {
+func findForeign(ctx context.Context, p *pass) {
 	paths, err := filepath.Glob(filepath.Join(p.Tmp, lockdir.RunPrefix+"*"))
-	p.Report.Fail(err)
+	p.report.fail(err)
 	for _, path := range paths {
 		if isMine(p, path) && !recorded(ctx, p, path) && isMine(p, path) { // again: a run that has ended meanwhile removed it
-			p.Report.Foreign = append(p.Report.Foreign, path)
+			p.report.Foreign = append(p.report.Foreign, path)
 		}
 	}
 }
 
 // isMine reports whether a path exists and belongs to the calling user.
-func isMine(p *pass.Pass, path string) bool {
+func isMine(p *pass, path string) bool {
 	var st unix.Stat_t
-	return unix.Lstat(path, &st) == nil && int(st.Uid) == p.Access.Account.UID
+	return unix.Lstat(path, &st) == nil && int(st.Uid) == p.access.account.UID
 }
 
 // recorded reports whether a directory is that of a live run or the kept one of a run of this catalog.
-func recorded(ctx context.Context, p *pass.Pass, path string) bool {
+func recorded(ctx context.Context, p *pass, path string) bool {
 	id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), lockdir.RunPrefix), "@")
-	if p.Recorded(path) {
+	if p.isRecorded(path) {
 		return true
 	}
 	runs, err := p.Catalog.List(ctx, catalog.Filter{ID: id})
-	p.Report.Fail(err)
+	p.report.fail(err)
 	return slices.ContainsFunc(runs, func(run catalog.Run) bool {
 		return !run.State.Final() || workspace.IsInode(path, workspace.LocationOf(run))
 	})

@@ -12,8 +12,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
 )
 
 // departing is a catalog whose runs end while it is asked for them: their directories are gone when it answers.
@@ -38,13 +36,13 @@ func TestFindForeignBesideAnEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := &pass.Pass{
+	p := &pass{
 		Host:   &phase.Host{Catalog: departing{tmp: tmp}, Tmp: tmp},
-		Access: rundir.For(idmap.Account{UID: os.Getuid()}),
+		access: &access{account: idmap.Account{UID: os.Getuid()}},
 	}
 	findForeign(t.Context(), p)
 	want := []string{filepath.Join(tmp, lockdir.RunPrefix+"other")}
-	if !slices.Equal(p.Report.Foreign, want) || len(p.Report.Errors) > 0 {
-		t.Errorf("foreign are %v, want %v; errors %v", p.Report.Foreign, want, p.Report.Errors)
+	if !slices.Equal(p.report.Foreign, want) || len(p.report.Errors) > 0 {
+		t.Errorf("foreign are %v, want %v; errors %v", p.report.Foreign, want, p.report.Errors)
 	}
 }

@@ -5,15 +5,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/retention"
 )
-
-// GCReport is what gc did or, dry, would do.
-type GCReport = pass.Report
-
-// Retention says which runs gc expires.
-type Retention = retention.Policy
 
 // GC removes what killed runs of this root and user left. It touches only what a run of this catalog or a state file of this
 // root records, by device and inode, and nothing of a live run. A committed result stays unless retention expires it; a
@@ -27,27 +19,27 @@ func GC(ctx context.Context, host *phase.Host, dryRun bool, policy Retention) (G
 			return GCReport{}, err
 		}
 	}
-	p, err := pass.New(ctx, host, dryRun)
+	p, err := newPass(ctx, host, dryRun)
 	if err != nil {
 		return GCReport{}, err
 	}
-	defer p.Close()
+	defer p.close()
 	err = collect(ctx, p, policy)
-	return p.Report, err
+	return p.report, err
 }
 
 // collect is what gc does, in order.
-func collect(ctx context.Context, p *pass.Pass, policy Retention) error {
-	if err := settle(ctx, p); err != nil {
+func collect(ctx context.Context, p *pass, policy Retention) error {
+	if err := endDeadRuns(ctx, p); err != nil {
 		return err
 	}
-	cleanEnded(ctx, p)
-	expired, err := retention.Apply(ctx, p, policy)
+	sweepStateFiles(ctx, p)
+	expired, err := expireRuns(ctx, p, policy)
 	if err != nil {
 		return err
 	}
 	findForeign(ctx, p)
 	sweepViews(ctx, p)
-	p.Report.Fail(sweepBlobs(ctx, p, expired))
+	p.report.fail(sweepBlobs(ctx, p, expired))
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -35,7 +34,7 @@ func Remove(ctx context.Context, host *phase.Host, key catalog.Key) (err error) 
 	if err := mayDelete(ctx, host.Catalog); err != nil {
 		return err
 	}
-	return rundir.RemoveRun(ctx, host, run)
+	return removeRun(ctx, host, run)
 }
 
 // Pinned is the refusal to remove a pinned run.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -23,7 +22,7 @@ const tidyTime = 5 * time.Second
 type tidying struct {
 	*phase.Host
 	uid  int
-	pass *pass.Pass // nil before
+	pass *pass // nil before
 }
 
 // Tidy does what GC does, by the same code, for killed runs of this root and host that have a state file: it marks them lost
@@ -69,7 +68,7 @@ func (y *tidying) look(ctx context.Context, key catalog.Key) error {
 // ready makes the pass.
 func (y *tidying) ready(ctx context.Context) (err error) {
 	if y.pass == nil {
-		y.pass, err = pass.New(ctx, y.Host, false)
+		y.pass, err = newPass(ctx, y.Host, false)
 	}
 	return err
 }
@@ -83,17 +82,17 @@ func (y *tidying) close(ctx context.Context) {
 	if ctx.Err() == nil {
 		sweepViews(ctx, p)
 	}
-	p.Close()
-	for _, key := range p.Report.Lost {
+	p.close()
+	for _, key := range p.report.Lost {
 		y.Log.Info("a killed run is marked lost", "run", key.String())
 	}
-	for _, key := range p.Report.PostProcess {
+	for _, key := range p.report.PostProcess {
 		y.Log.Warn("a post-process command was killed with its scidex-oci; scidex-oci post-process repeats it", "run", key.String())
 	}
-	for _, dir := range p.Report.Kept {
+	for _, dir := range p.report.Kept {
 		y.Log.Warn("a directory is kept: it holds the only copy of what its run wrote", "dir", dir)
 	}
-	for _, err := range p.Report.Errors {
+	for _, err := range p.report.Errors {
 		y.warn(err)
 	}
 }

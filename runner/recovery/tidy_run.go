@@ -7,9 +7,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/resume"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -17,8 +14,8 @@ import (
 var errToHarvest = errors.New("its analysis had ended, and what it wrote has to be harvested")
 
 // tidyRun handles one dead run, whose lock it releases.
-func tidyRun(ctx context.Context, p *pass.Pass, t *workspace.StateFile, key catalog.Key) error {
-	if location := t.Read(workspace.Location{}); location.Catalog != "" && location.Catalog != p.CatalogID {
+func tidyRun(ctx context.Context, p *pass, t *workspace.StateFile, key catalog.Key) error {
+	if location := t.Read(workspace.Location{}); location.Catalog != "" && location.Catalog != p.catalogID {
 		return t.Close() // a run of another catalog that shares the root
 	}
 	run, err := p.Catalog.Get(ctx, key)
@@ -26,11 +23,11 @@ func tidyRun(ctx context.Context, p *pass.Pass, t *workspace.StateFile, key cata
 		return errors.Join(err, t.Close()) // CommitOutcomes has logged the reason
 	}
 	open := err == nil && !run.State.Final()
-	if open && (run.Host != p.Hostname || killed.OfAnotherRoot(p.Root, run)) {
-		return killed.CleanUnbegun(ctx, p, t, run)
+	if open && (run.Host != p.hostname || ofAnotherRoot(p.Root, run)) {
+		return cleanUnbegun(ctx, p, t, run)
 	}
 	if open {
-		_, resumable, err := resume.Resumable(p.Host, run)
+		_, resumable, err := resumableEnd(p.Host, run)
 		if resumable {
 			err = errToHarvest
 		}
@@ -40,9 +37,9 @@ func tidyRun(ctx context.Context, p *pass.Pass, t *workspace.StateFile, key cata
 	}
 	sweepIngestsOf(ctx, p, key.ID) // first, as GC does
 	if open {
-		return killed.MarkLostLocked(ctx, p, t, run)
+		return markLostLocked(ctx, p, t, run)
 	}
-	return killed.CleanEnded(ctx, p, t, run)
+	return cleanEnded(ctx, p, t, run)
 }
 
 // supervisorTime bounds the wait for a supervisor that lives a moment longer than its launcher, and holds the ingest directory until then.
@@ -50,10 +47,10 @@ func tidyRun(ctx context.Context, p *pass.Pass, t *workspace.StateFile, key cata
 const supervisorTime = time.Second
 
 // sweepIngestsOf removes the ingest directories of a dead run.
-func sweepIngestsOf(ctx context.Context, p *pass.Pass, id string) {
+func sweepIngestsOf(ctx context.Context, p *pass, id string) {
 	spare := func(name string) bool {
-		of, ok := resume.IDOfIngest(name)
-		return !ok || of != id || resume.NeedsIngest(ctx, p, name)
+		of, ok := idOfIngest(name)
+		return !ok || of != id || needsIngest(ctx, p, name)
 	}
 	waiting, cancel := context.WithTimeout(ctx, supervisorTime)
 	defer cancel()

@@ -1,4 +1,4 @@
-package resume
+package recovery
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -59,8 +58,8 @@ func openUnharvested(location workspace.Location) (*os.File, error) {
 
 // leaveUnharvested handles a run without a /work to harvest. Its directory is missing, or was kept by a launcher that could
 // not record so; its exit record would only delay the removal of the ingest directory.
-func leaveUnharvested(p *pass.Pass, t *workspace.StateFile, location workspace.Location) error {
-	if p.Dry {
+func leaveUnharvested(p *pass, t *workspace.StateFile, location workspace.Location) error {
+	if p.dry {
 		return nil
 	}
 	is, err := workspace.LookInode(location.Dir, location)
@@ -79,7 +78,7 @@ const ending = time.Second
 
 // adoptIngest takes over the ingest directory of a run; it returns nil where that is lost, and cas.ErrOwned where the launcher
 // lives or another gc is at it.
-func adoptIngest(p *pass.Pass, key catalog.Key, name string, wait time.Duration) (*cas.Ingest, error) {
+func adoptIngest(p *pass, key catalog.Key, name string, wait time.Duration) (*cas.Ingest, error) {
 	for deadline := time.Now().Add(wait); ; time.Sleep(5 * time.Millisecond) {
 		ingest, err := p.Blobs.AdoptIngest(name)
 		if !errors.Is(err, cas.ErrOwned) || !isDead(p.Root, key) || time.Now().After(deadline) {
@@ -95,10 +94,10 @@ func isDead(root string, key catalog.Key) bool {
 }
 
 // newIngest makes an ingest directory the supervisor may write to.
-func newIngest(p *pass.Pass, id string) (*cas.Ingest, error) {
+func newIngest(p *pass, id string) (*cas.Ingest, error) {
 	ingest, err := p.Blobs.NewIngest(id)
-	if err != nil || !p.Access.Account.Root() {
+	if err != nil || !p.access.account.Root() {
 		return ingest, err
 	}
-	return ingest, ingest.Chown(p.Access.Account.HostUID(0), p.Access.Account.HostGID(0))
+	return ingest, ingest.Chown(p.access.account.HostUID(0), p.access.account.HostGID(0))
 }

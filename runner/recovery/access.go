@@ -1,5 +1,4 @@
-// Package rundir removes, and hands to the user, the directories that runs left on this host.
-package rundir
+package recovery
 
 import (
 	"context"
@@ -16,24 +15,21 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// Access reaches a run's directory whatever ids its files have: root directly, a user through a supervisor, which is started
+// access reaches a run's directory whatever ids its files have: root directly, a user through a supervisor, which is started
 // on first use.
-type Access struct {
-	Account    idmap.Account
+type access struct {
+	account    idmap.Account
 	supervisor sandbox.Supervisor
 }
 
-// For returns the access of an account.
-func For(account idmap.Account) *Access { return &Access{Account: account} }
-
-// Remove removes the recorded directory of a location at path.
-func (a *Access) Remove(ctx context.Context, path string, location workspace.Location) error {
+// remove removes the recorded directory of a location at path.
+func (a *access) remove(ctx context.Context, path string, location workspace.Location) error {
 	dir, err := workspace.OpenInode(path, location)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	if a.Account.Root() {
+	if a.account.Root() {
 		err = outputs.Empty(ctx, dir)
 	} else {
 		err = a.clean(ctx, dir, false)
@@ -47,9 +43,9 @@ func (a *Access) Remove(ctx context.Context, path string, location workspace.Loc
 	return nil
 }
 
-// Own makes a run's directory and its contents the user's; root needs no supervisor for that.
-func (a *Access) Own(ctx context.Context, location workspace.Location) error {
-	if a.Account.Root() {
+// own makes a run's directory and its contents the user's; root needs no supervisor for that.
+func (a *access) own(ctx context.Context, location workspace.Location) error {
+	if a.account.Root() {
 		return nil
 	}
 	dir, err := workspace.OpenInode(location.Dir, location)
@@ -61,8 +57,8 @@ func (a *Access) Own(ctx context.Context, location workspace.Location) error {
 }
 
 // clean empties a directory through the supervisor, or makes its contents the user's.
-func (a *Access) clean(ctx context.Context, dir *os.File, keep bool) error {
-	supervisor, err := a.Supervisor(ctx)
+func (a *access) clean(ctx context.Context, dir *os.File, keep bool) error {
+	supervisor, err := a.launch(ctx)
 	if err != nil {
 		return err
 	}
@@ -70,12 +66,12 @@ func (a *Access) clean(ctx context.Context, dir *os.File, keep bool) error {
 	return err
 }
 
-// Supervisor returns the supervisor, started on first use.
-func (a *Access) Supervisor(ctx context.Context) (sandbox.Supervisor, error) {
+// launch returns the supervisor, started on first use.
+func (a *access) launch(ctx context.Context) (sandbox.Supervisor, error) {
 	if a.supervisor != nil {
 		return a.supervisor, nil
 	}
-	supervisor, err := warm.Launch(ctx, a.Account)
+	supervisor, err := warm.Launch(ctx, a.account)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +80,8 @@ func (a *Access) Supervisor(ctx context.Context) (sandbox.Supervisor, error) {
 	return supervisor, nil
 }
 
-// Close ends the supervisor.
-func (a *Access) Close() {
+// close ends the supervisor.
+func (a *access) close() {
 	if a.supervisor != nil {
 		_ = a.supervisor.Close() // it has nothing left to do
 	}

@@ -1,4 +1,4 @@
-package outcomes
+package recovery
 
 import (
 	"context"
@@ -23,7 +23,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 )
 
 // far is a blob store whose Keep is keep.
@@ -58,7 +57,7 @@ func sumOf(text string) string {
 }
 
 // waiting is a pass with so many outcomes that wait, each of which names the blob of the text "blob".
-func waiting(t *testing.T, outcomes int, c catalog.Catalog, blobs *blob.Store) *pass.Pass {
+func waiting(t *testing.T, outcomes int, c catalog.Catalog, blobs *blob.Store) *pass {
 	t.Helper()
 	r := &phase.Host{Root: t.TempDir(), Catalog: c, Blobs: blobs}
 	for n := range outcomes {
@@ -68,7 +67,7 @@ func waiting(t *testing.T, outcomes int, c catalog.Catalog, blobs *blob.Store) *
 			t.Fatal(err)
 		}
 	}
-	return &pass.Pass{Host: r, CatalogID: "c"}
+	return &pass{Host: r, catalogID: "c"}
 }
 
 func openFar(t *testing.T, keep func(ctx context.Context) error) *blob.Store {
@@ -108,14 +107,14 @@ func TestOutcomesOfAHurriedCommand(t *testing.T) {
 			}))
 			began := time.Now()
 			if tc.hurried {
-				CommitBriefly(t.Context(), p)
+				committer{pass: p, deadline: time.Now().Add(briefUpload)}.all(t.Context())
 			} else {
-				Commit(t.Context(), p)
+				committer{pass: p}.all(t.Context())
 			}
 			if took := time.Since(began); tries > tc.tries || tries == 0 || took > tc.most {
 				t.Errorf("%+v: %d tries, %v", tc, tries, took)
 			}
-			if told := errors.Join(p.Report.Errors...); strings.Contains(told.Error(), "more wait") != (tries < 5) {
+			if told := errors.Join(p.report.Errors...); strings.Contains(told.Error(), "more wait") != (tries < 5) {
 				t.Errorf("%+v: %v", tc, told)
 			}
 		})
@@ -133,8 +132,8 @@ func TestOutcomeWithoutItsBlob(t *testing.T) {
 		"bucket":    openFar(t, func(context.Context) error { return fmt.Errorf("blob x is not in the blob store: %w", fs.ErrNotExist) }),
 	} {
 		p := waiting(t, 1, unended{}, blobs)
-		Commit(t.Context(), p)
-		if told := fmt.Sprint(p.Report.Errors); len(p.Report.Errors) != 1 || !strings.Contains(told, "put the blob back, or remove the record") {
+		committer{pass: p}.all(t.Context())
+		if told := fmt.Sprint(p.report.Errors); len(p.report.Errors) != 1 || !strings.Contains(told, "put the blob back, or remove the record") {
 			t.Errorf("%s: %s", name, told)
 		}
 	}
@@ -164,9 +163,9 @@ func TestOutcomeHoldsItsBlobs(t *testing.T) {
 	var found error
 	stop := errors.New("not now")
 	p := waiting(t, 1, unended{commit: func() error { found = sweep(); return stop }}, blobs)
-	Commit(t.Context(), p)
-	if !errors.Is(found, syscall.EWOULDBLOCK) || !errors.Is(errors.Join(p.Report.Errors...), stop) {
-		t.Errorf("a gc during the commit: %v; %v", found, p.Report.Errors)
+	committer{pass: p}.all(t.Context())
+	if !errors.Is(found, syscall.EWOULDBLOCK) || !errors.Is(errors.Join(p.report.Errors...), stop) {
+		t.Errorf("a gc during the commit: %v; %v", found, p.report.Errors)
 	}
 	if err := sweep(); err != nil {
 		t.Errorf("a gc afterwards: %v", err)

@@ -1,4 +1,4 @@
-package resume
+package recovery
 
 import (
 	"errors"
@@ -11,7 +11,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -23,7 +22,7 @@ func TestAdoptIngest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pass.Pass{Host: &phase.Host{Root: root, Blobs: blobs}}
+	p := &pass{Host: &phase.Host{Root: root, Blobs: blobs}}
 	owned, err := blobs.NewIngest(key.ID)
 	if err != nil {
 		t.Fatal(err)

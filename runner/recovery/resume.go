@@ -1,6 +1,4 @@
-// Package resume finishes runs whose launcher was killed after the analysis had ended and before its result was committed. It
-// enters the phases of a run at the harvest: harvest, judge, commit, clean.
-package resume
+package recovery
 
 import (
 	"context"
@@ -11,8 +9,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
@@ -25,12 +21,12 @@ type remains struct {
 	ingest *cas.Ingest // nil where it is lost
 }
 
-// Run harvests and commits a run whose launcher was killed after the analysis had ended. It returns false, and does nothing,
-// where the working directory may be incomplete: then killed.MarkLost judges.
-func Run(ctx context.Context, p *pass.Pass, run catalog.Run) (settled bool, err error) {
-	ended, resumable, err := Resumable(p.Host, run)
+// resume harvests and commits a run whose launcher was killed after the analysis had ended. It returns false, and does nothing,
+// where the working directory may be incomplete: then markLost judges.
+func resume(ctx context.Context, p *pass, run catalog.Run) (done bool, err error) {
+	ended, resumable, err := resumableEnd(p.Host, run)
 	if !resumable {
-		return errors.Is(err, record.ErrNewer), err // a newer program settles what it has noted
+		return errors.Is(err, record.ErrNewer), err // a newer program finishes what it has noted
 	}
 	// Its lock first: another gc removes the directory once the run is committed.
 	ingest, err := adoptIngest(p, run.Key, ended.Ingest, ending)
@@ -47,13 +43,13 @@ func Run(ctx context.Context, p *pass.Pass, run catalog.Run) (settled bool, err 
 	if run, err = p.Catalog.Get(ctx, run.Key); err != nil || run.State.Final() {
 		return true, errors.Join(err, t.Leave())
 	}
-	return resume(ctx, p, remains{row: run, ended: ended, state: t, ingest: ingest})
+	return resumeLocked(ctx, p, remains{row: run, ended: ended, state: t, ingest: ingest})
 }
 
-// resume is Run with the locks. It releases that of the state file.
-func resume(ctx context.Context, p *pass.Pass, left remains) (settled bool, err error) {
+// resumeLocked is resume with the locks. It releases that of the state file.
+func resumeLocked(ctx context.Context, p *pass, left remains) (done bool, err error) {
 	location := left.state.Read(workspace.LocationOf(left.row))
-	p.Record(location.Dir)
+	p.record(location.Dir)
 	dir, err := openUnharvested(location)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, errors.Join(leaveUnharvested(p, left.state, location), left.state.Close())
@@ -61,8 +57,8 @@ func resume(ctx context.Context, p *pass.Pass, left remains) (settled bool, err 
 	if err != nil {
 		return true, errors.Join(err, left.state.Close())
 	}
-	if p.Dry {
-		p.Report.Committed = append(p.Report.Committed, left.row.Key)
+	if p.dry {
+		p.report.Committed = append(p.report.Committed, left.row.Key)
 		return true, errors.Join(dir.Close(), left.state.Close())
 	}
 	ingest := left.ingest
@@ -77,11 +73,11 @@ func resume(ctx context.Context, p *pass.Pass, left remains) (settled bool, err 
 }
 
 // finish commits a run and removes what it left.
-func finish(ctx context.Context, p *pass.Pass, left remains, w adopted) error {
+func finish(ctx context.Context, p *pass, left remains, w adopted) error {
 	committed, err := commitEnd(ctx, p, left, w)
 	if err != nil {
 		return errors.Join(err, w.dir.Close(), w.state.Close())
 	}
-	p.Report.Committed = append(p.Report.Committed, committed.Key)
-	return errors.Join(w.dir.Close(), killed.CleanEnded(ctx, p, w.state, committed))
+	p.report.Committed = append(p.report.Committed, committed.Key)
+	return errors.Join(w.dir.Close(), cleanEnded(ctx, p, w.state, committed))
 }

@@ -1,4 +1,4 @@
-package resume
+package recovery
 
 import (
 	"context"
@@ -11,13 +11,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// Resumable reads the exit record of a run. It returns false where there is none, or where the working directory may be
+// resumableEnd reads the exit record of a run. It returns false where there is none, or where the working directory may be
 // incomplete.
-func Resumable(host *phase.Host, run catalog.Run) (ended phase.Ended, whole bool, err error) {
+func resumableEnd(host *phase.Host, run catalog.Run) (ended phase.Ended, whole bool, err error) {
 	state := workspace.StatePath(host.Root, run.Key)
 	if workspace.LocationOf(run).State != state || pending.Exists(host, run.Key) {
 		return ended, false, nil
@@ -29,9 +28,9 @@ func Resumable(host *phase.Host, run catalog.Run) (ended phase.Ended, whole bool
 	return ended, true, nil
 }
 
-// NeedsIngest reports whether an ingest directory is that of a run that is resumed first: one that has not ended.
-func NeedsIngest(ctx context.Context, p *pass.Pass, ingest string) bool {
-	id, ok := IDOfIngest(ingest)
+// needsIngest reports whether an ingest directory is that of a run that is resumed first: one that has not ended.
+func needsIngest(ctx context.Context, p *pass, ingest string) bool {
+	id, ok := idOfIngest(ingest)
 	if !ok {
 		return false
 	}
@@ -53,8 +52,8 @@ func NeedsIngest(ctx context.Context, p *pass.Pass, ingest string) bool {
 	return false
 }
 
-// IDOfIngest reads the name of an ingest directory: <id>-<random>.
-func IDOfIngest(name string) (id string, ok bool) {
+// idOfIngest reads the name of an ingest directory: <id>-<random>.
+func idOfIngest(name string) (id string, ok bool) {
 	cut := strings.LastIndexByte(name, '-')
 	if cut < 0 {
 		return "", false

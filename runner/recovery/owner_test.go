@@ -1,4 +1,4 @@
-package killed
+package recovery
 
 import (
 	"encoding/json"

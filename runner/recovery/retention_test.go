@@ -1,4 +1,4 @@
-package retention
+package recovery
 
 import (
 	"context"
@@ -49,7 +49,7 @@ func TestEachRun(t *testing.T) {
 			l.runs = append(l.runs, catalog.Run{Key: catalog.Key{ID: fmt.Sprint(i), Attempt: 1}, CreatedAt: at})
 		}
 		next := 0
-		err := EachRun(t.Context(), l, catalog.Filter{}, func(run catalog.Run) error {
+		err := eachRun(t.Context(), l, catalog.Filter{}, func(run catalog.Run) error {
 			if run.ID != fmt.Sprint(next) {
 				return fmt.Errorf("run %s comes where %d is awaited", run.ID, next)
 			}
@@ -72,22 +72,22 @@ func TestRetentionCovers(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		r    Policy
+		r    Retention
 		run  catalog.Run
 		want bool
 	}{
-		{"any", Policy{}, ended, true},
-		{"older", Policy{Before: now.Add(-time.Minute)}, ended, true},
-		{"as old", Policy{Before: ended.FinishedAt}, ended, false},
-		{"started before and ended after", Policy{Before: now.Add(-90 * time.Minute)}, ended, false},
-		{"no end known", Policy{Before: now.Add(-90 * time.Minute)}, with(func(r *catalog.Run) { r.FinishedAt = time.Time{} }), true},
-		{"pinned", Policy{}, with(func(r *catalog.Run) { r.Pinned = true }), false},
-		{"running", Policy{}, with(func(r *catalog.Run) { r.State = outcome.Running }), false},
-		{"queued", Policy{}, with(func(r *catalog.Run) { r.State = outcome.Queued }), false},
-		{"outputs", Policy{OutputsOnly: true}, ended, true},
-		{"no outputs", Policy{OutputsOnly: true}, with(func(r *catalog.Run) { r.OutputsTotal = 0 }), false},
-		{"outputs removed", Policy{OutputsOnly: true}, with(func(r *catalog.Run) { r.OutputsRemovedAt = now }), false},
-		{"a run without its outputs", Policy{}, with(func(r *catalog.Run) { r.OutputsRemovedAt = now }), true},
+		{"any", Retention{}, ended, true},
+		{"older", Retention{Before: now.Add(-time.Minute)}, ended, true},
+		{"as old", Retention{Before: ended.FinishedAt}, ended, false},
+		{"started before and ended after", Retention{Before: now.Add(-90 * time.Minute)}, ended, false},
+		{"no end known", Retention{Before: now.Add(-90 * time.Minute)}, with(func(r *catalog.Run) { r.FinishedAt = time.Time{} }), true},
+		{"pinned", Retention{}, with(func(r *catalog.Run) { r.Pinned = true }), false},
+		{"running", Retention{}, with(func(r *catalog.Run) { r.State = outcome.Running }), false},
+		{"queued", Retention{}, with(func(r *catalog.Run) { r.State = outcome.Queued }), false},
+		{"outputs", Retention{OutputsOnly: true}, ended, true},
+		{"no outputs", Retention{OutputsOnly: true}, with(func(r *catalog.Run) { r.OutputsTotal = 0 }), false},
+		{"outputs removed", Retention{OutputsOnly: true}, with(func(r *catalog.Run) { r.OutputsRemovedAt = now }), false},
+		{"a run without its outputs", Retention{}, with(func(r *catalog.Run) { r.OutputsRemovedAt = now }), true},
 	} {
 		if got := tt.r.covers(tt.run); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)

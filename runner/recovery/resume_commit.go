@@ -1,4 +1,4 @@
-package resume
+package recovery
 
 import (
 	"context"
@@ -14,24 +14,23 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
 	"github.com/scidex-ai/scidex-oci/runner/limits"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 )
 
 // commitEnd does the launcher's steps from the harvest to the commit, and returns the row. A hook stays pending.
-func commitEnd(ctx context.Context, p *pass.Pass, left remains, w adopted) (row catalog.Run, err error) {
+func commitEnd(ctx context.Context, p *pass, left remains, w adopted) (row catalog.Run, err error) {
 	row = left.row
 	ended, err := endOf(left)
 	if err != nil {
 		return row, err
 	}
 	row.StartedAt, row.FinishedAt = ended.StartedAt, ended.Exit.Finished.UTC()
-	supervisor, err := p.Access.Supervisor(ctx)
+	supervisor, err := p.access.launch(ctx)
 	if err != nil {
 		return row, err
 	}
 	end := commit.End{Ended: ended, Row: row, HasWork: true, Location: w.location}
 	end = end.Harvested(w.harvest(ctx, ended, harvest.Source{
-		Supervisor: supervisor, Dir: w.dir, Ingest: w.ingest, Root: p.Access.Account.Root(), Lost: left.ingest == nil,
+		Supervisor: supervisor, Dir: w.dir, Ingest: w.ingest, Root: p.access.account.Root(), Lost: left.ingest == nil,
 	}))
 	end, err = commit.Judge(ctx, end, commit.Signing{Key: p.Sign, Into: func() (*cas.Ingest, error) { return w.ingest, nil }}, time.Now())
 	if err == nil {

@@ -1,4 +1,4 @@
-package outcomes
+package recovery
 
 import (
 	"context"

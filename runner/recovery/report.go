@@ -1,4 +1,4 @@
-package pass
+package recovery
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// Report is what gc did or, dry, would do.
-type Report struct {
+// GCReport is what gc did or, dry, would do.
+type GCReport struct {
 	Committed []catalog.Key // runs that had ended and were committed by gc
 	Lost      []catalog.Key // runs that were marked lost
 	Removed   []string      // directories and control groups removed
@@ -28,16 +28,16 @@ type ExpiredRun struct {
 	Bytes   int64 // of the outputs; a blob may belong to several runs
 }
 
-// Fail adds an error; nil is none.
-func (r *Report) Fail(err error) {
+// fail adds an error; nil is none.
+func (r *GCReport) fail(err error) {
 	if err != nil {
 		r.Errors = append(r.Errors, err)
 	}
 }
 
-// FailRun adds the error of a run; nil is none.
-func (r *Report) FailRun(key catalog.Key, err error) {
+// failRun adds the error of a run; nil is none.
+func (r *GCReport) failRun(key catalog.Key, err error) {
 	if err != nil {
-		r.Fail(fmt.Errorf("run %s: %w", key, err))
+		r.fail(fmt.Errorf("run %s: %w", key, err))
 	}
 }

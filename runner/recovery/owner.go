@@ -1,4 +1,4 @@
-package killed
+package recovery
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// OfAnotherRoot reports whether a run is of another root, whose lock says whether it is alive.
-func OfAnotherRoot(root string, run catalog.Run) bool {
+// ofAnotherRoot reports whether a run is of another root, whose lock says whether it is alive.
+func ofAnotherRoot(root string, run catalog.Run) bool {
 	recorded := workspace.LocationOf(run).State
 	return recorded != "" && recorded != workspace.StatePath(root, run.Key)
 }

@@ -1,4 +1,4 @@
-package outcomes
+package recovery
 
 import (
 	"context"
@@ -15,14 +15,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/killed"
 )
 
 // commit commits the record of a run and returns the row, or a superseded lost one; one without an id where there was nothing
 // to commit.
 func (c committer) commit(ctx context.Context, key catalog.Key) (none catalog.Run, err error) {
 	path := pending.Path(c.Host, key)
-	if !c.Dry {
+	if !c.dry {
 		_ = os.Remove(path + record.Unfinished) // of a launcher that was killed
 	}
 	var o pending.Record
@@ -40,10 +39,10 @@ func (c committer) commit(ctx context.Context, key catalog.Key) (none catalog.Ru
 		return none, err
 	}
 	defer content.Close()
-	if o.Catalog != c.CatalogID {
+	if o.Catalog != c.catalogID {
 		return none, nil // of another catalog that shares the root
 	}
-	if c.Dry {
+	if c.dry {
 		return o.Run, nil
 	}
 	return c.write(ctx, key, o.Run, content)
@@ -108,7 +107,7 @@ func (c committer) writeRows(ctx context.Context, run catalog.Run, content *reco
 func (c committer) endedOtherwise(ctx context.Context, key catalog.Key, ended error) (none catalog.Run, err error) {
 	path := pending.Path(c.Host, key)
 	run, err := c.Catalog.Get(ctx, key)
-	again, failed := killed.Superseded(ctx, c.Catalog, run)
+	again, failed := superseded(ctx, c.Catalog, run)
 	if err = errors.Join(err, failed); err != nil {
 		return none, err
 	}

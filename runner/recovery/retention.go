@@ -1,4 +1,4 @@
-package retention
+package recovery
 
 import (
 	"time"
@@ -6,19 +6,19 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// Policy says which runs of a root gc expires: those that satisfy both bounds. The zero value expires none. What is pinned,
+// Retention says which runs of a root gc expires: those that satisfy both bounds. The zero value expires none. What is pinned,
 // has not ended, or is the only copy of what a run wrote stays in any case.
-type Policy struct {
+type Retention struct {
 	Before      time.Time // runs that ended before; zero for any time
 	KeepLast    int       // and that are not among the newest so many of the root; 0 for no such bound
 	OutputsOnly bool      // only the contents of outputs: rows, digests, logs and kept directories stay
 }
 
 // Asked reports whether anything is to expire.
-func (p Policy) Asked() bool { return !p.Before.IsZero() || p.KeepLast > 0 }
+func (p Retention) Asked() bool { return !p.Before.IsZero() || p.KeepLast > 0 }
 
 // covers reports whether the policy covers a run.
-func (p Policy) covers(run catalog.Run) bool {
+func (p Retention) covers(run catalog.Run) bool {
 	if !run.State.Final() || run.Pinned || p.OutputsOnly && (run.OutputsTotal == 0 || !run.OutputsRemovedAt.IsZero()) {
 		return false
 	}

@@ -1,4 +1,4 @@
-package killed
+package recovery
 
 import (
 	"context"
@@ -11,12 +11,11 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
 // clean removes the control group and the directory of a location. A directory with an uncommitted result stays.
-func clean(ctx context.Context, p *pass.Pass, location workspace.Location) error {
+func clean(ctx context.Context, p *pass, location workspace.Location) error {
 	for _, group := range location.Groups {
 		if err := removeGroup(p, group); err != nil {
 			return err
@@ -28,23 +27,23 @@ func clean(ctx context.Context, p *pass.Pass, location workspace.Location) error
 	return removeDir(ctx, p, location)
 }
 
-func removeGroup(p *pass.Pass, dir string) error {
+func removeGroup(p *pass, dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return p.Remove(dir, func() error { return cgroup.RemoveDirs([]string{dir}) })
+	return p.remove(dir, func() error { return cgroup.RemoveDirs([]string{dir}) })
 }
 
 // keepDir makes an uncommitted result readable for the caller, as --keep does.
-func keepDir(ctx context.Context, p *pass.Pass, location workspace.Location) error {
+func keepDir(ctx context.Context, p *pass, location workspace.Location) error {
 	if is, err := workspace.LookInode(location.Dir, location); err != nil || !is {
 		return err
 	}
-	p.Report.Kept = append(p.Report.Kept, location.Dir)
-	if p.Dry {
+	p.report.Kept = append(p.report.Kept, location.Dir)
+	if p.dry {
 		return nil
 	}
-	if err := p.Access.Own(ctx, location); err != nil {
+	if err := p.access.own(ctx, location); err != nil {
 		return err
 	}
 	w, err := workspace.OpenWorkdir(location)
@@ -55,12 +54,12 @@ func keepDir(ctx context.Context, p *pass.Pass, location workspace.Location) err
 		return err
 	}
 	defer w.Close()
-	return w.Keep(ctx, p.Access.Account, phase.Links(true, true))
+	return w.Keep(ctx, p.access.account, phase.Links(true, true))
 }
 
 // removeDir removes a directory that is the recorded inode; one without a recorded inode (the launcher was killed in between)
 // only if it is empty and the user's own.
-func removeDir(ctx context.Context, p *pass.Pass, location workspace.Location) error {
+func removeDir(ctx context.Context, p *pass, location workspace.Location) error {
 	var st unix.Stat_t
 	if location.Dir == "" {
 		return nil
@@ -68,17 +67,17 @@ func removeDir(ctx context.Context, p *pass.Pass, location workspace.Location) e
 	if err := unix.Lstat(location.Dir, &st); err != nil {
 		return workspace.Ignore(&fs.PathError{Op: "lstat", Path: location.Dir, Err: err}, fs.ErrNotExist)
 	}
-	if location.Ino == 0 && int(st.Uid) == p.Access.Account.UID && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+	if location.Ino == 0 && int(st.Uid) == p.access.account.UID && st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return removeEmpty(p, location.Dir)
 	}
 	if is, err := workspace.LookInode(location.Dir, location); err != nil || !is {
 		return err // nil: another's by now
 	}
-	return p.Remove(location.Dir, func() error { return p.Access.Remove(ctx, location.Dir, location) })
+	return p.remove(location.Dir, func() error { return p.access.remove(ctx, location.Dir, location) })
 }
 
-func removeEmpty(p *pass.Pass, dir string) error {
-	if p.Dry {
+func removeEmpty(p *pass, dir string) error {
+	if p.dry {
 		return nil
 	}
 	// The launcher may have made /work.
@@ -87,7 +86,7 @@ func removeEmpty(p *pass.Pass, dir string) error {
 		return nil
 	}
 	if err == nil {
-		p.Report.Removed = append(p.Report.Removed, dir)
+		p.report.Removed = append(p.report.Removed, dir)
 	}
 	return err
 }

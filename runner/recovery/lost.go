@@ -1,5 +1,4 @@
-// Package killed ends the records of runs whose launcher was killed, and removes what they left on their host.
-package killed
+package recovery
 
 import (
 	"context"
@@ -12,13 +11,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// MarkLost ends the record of a run whose launcher is dead and removes what it left.
-func MarkLost(ctx context.Context, p *pass.Pass, run catalog.Run) error {
-	if OfAnotherRoot(p.Root, run) {
+// markLost ends the record of a run whose launcher is dead and removes what it left.
+func markLost(ctx context.Context, p *pass, run catalog.Run) error {
+	if ofAnotherRoot(p.Root, run) {
 		return nil
 	}
 	namesake, err := ofNamesake(p.Root, run)
@@ -36,18 +34,18 @@ func MarkLost(ctx context.Context, p *pass.Pass, run catalog.Run) error {
 	if run, err = p.Catalog.Get(ctx, run.Key); err != nil || run.State.Final() {
 		return errors.Join(err, t.Leave())
 	}
-	return MarkLostLocked(ctx, p, t, run)
+	return markLostLocked(ctx, p, t, run)
 }
 
-// MarkLostLocked is MarkLost with the lock of the run, which it releases.
-func MarkLostLocked(ctx context.Context, p *pass.Pass, t *workspace.StateFile, run catalog.Run) error {
+// markLostLocked is markLost with the lock of the run, which it releases.
+func markLostLocked(ctx context.Context, p *pass, t *workspace.StateFile, run catalog.Run) error {
 	location := t.Read(workspace.LocationOf(run))
-	p.Record(location.Dir)
+	p.record(location.Dir)
 	if pending.Exists(p.Host, run.Key) {
 		return t.Close() // the commit of what is pending has logged the reason
 	}
-	if p.Dry {
-		p.Report.Lost = append(p.Report.Lost, run.Key)
+	if p.dry {
+		p.report.Lost = append(p.report.Lost, run.Key)
 		return errors.Join(clean(ctx, p, location), t.Close())
 	}
 	// Removing comes first: a gc that dies in between finds the run again.
@@ -58,7 +56,7 @@ func MarkLostLocked(ctx context.Context, p *pass.Pass, t *workspace.StateFile, r
 	if err != nil {
 		return errors.Join(err, t.Close())
 	}
-	p.Report.Lost = append(p.Report.Lost, run.Key)
+	p.report.Lost = append(p.report.Lost, run.Key)
 	return t.Remove()
 }
 

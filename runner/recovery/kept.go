@@ -1,4 +1,4 @@
-package rundir
+package recovery
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// Kept returns the directory of a run whose working directory was kept, or "".
-func Kept(run catalog.Run) string {
+// keptDir returns the directory of a run whose working directory was kept, or "".
+func keptDir(run catalog.Run) string {
 	res, err := result.New(run)
 	if err != nil {
 		return ""
@@ -23,8 +23,8 @@ func Kept(run catalog.Run) string {
 	return res.Kept
 }
 
-// RemoveRun removes a run's kept directory and its row.
-func RemoveRun(ctx context.Context, host *phase.Host, run catalog.Run) error {
+// removeRun removes a run's kept directory and its row.
+func removeRun(ctx context.Context, host *phase.Host, run catalog.Run) error {
 	left, err := removeKept(ctx, run)
 	if err == nil {
 		err = host.Catalog.Delete(ctx, run.Key)
@@ -46,8 +46,8 @@ func removeKept(ctx context.Context, run catalog.Run) (left string, err error) {
 	if err != nil {
 		return "", err
 	}
-	access := For(account)
-	defer access.Close()
+	reach := &access{account: account}
+	defer reach.close()
 	for _, path := range []string{location.Dir, workspace.AsidePath(location.Dir, run.Attempt)} {
 		is, err := workspace.LookInode(path, location)
 		if err == nil && !is {
@@ -55,7 +55,7 @@ func removeKept(ctx context.Context, run catalog.Run) (left string, err error) {
 			continue
 		}
 		if err == nil {
-			err = access.Remove(ctx, path, location)
+			err = reach.remove(ctx, path, location)
 		}
 		if err != nil {
 			return "", fmt.Errorf("its kept directory %q, or a part of it, is still there, and its record too: %w; "+

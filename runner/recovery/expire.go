@@ -1,5 +1,4 @@
-// Package retention removes ended runs, or their outputs, by age and number.
-package retention
+package recovery
 
 import (
 	"context"
@@ -10,25 +9,23 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/pass"
-	"github.com/scidex-ai/scidex-oci/runner/recovery/rundir"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// Expired are the runs that retention removed, or would.
-type Expired struct {
+// expiredRuns are the runs that retention removed, or would.
+type expiredRuns struct {
 	Runs        map[catalog.Key]bool
 	OutputsOnly bool
 }
 
-// Apply applies the policy. A run that could not be removed does not stop the rest.
-func Apply(ctx context.Context, p *pass.Pass, policy Policy) (Expired, error) {
-	expired := Expired{Runs: map[catalog.Key]bool{}, OutputsOnly: policy.OutputsOnly}
+// expireRuns applies retention. A run that could not be removed does not stop the rest.
+func expireRuns(ctx context.Context, p *pass, policy Retention) (expiredRuns, error) {
+	expired := expiredRuns{Runs: map[catalog.Key]bool{}, OutputsOnly: policy.OutputsOnly}
 	if !policy.Asked() {
 		return expired, nil
 	}
 	rank := 0
-	return expired, EachRun(ctx, p.Catalog, catalog.Filter{Host: p.Hostname}, func(run catalog.Run) error {
+	return expired, eachRun(ctx, p.Catalog, catalog.Filter{Host: p.hostname}, func(run catalog.Run) error {
 		if workspace.LocationOf(run).State != workspace.StatePath(p.Root, run.Key) {
 			return nil // another root wrote it
 		}
@@ -39,16 +36,16 @@ func Apply(ctx context.Context, p *pass.Pass, policy Policy) (Expired, error) {
 		if gone {
 			expired.Runs[run.Key] = true
 		}
-		p.Report.FailRun(run.Key, err)
+		p.report.failRun(run.Key, err)
 		return ctx.Err()
 	})
 }
 
 // expire expires one run, with its lock, so that two gcs do not meet in its kept directory. After a kill the rest is found
 // again: the row goes last, and blobs go after all rows.
-func expire(ctx context.Context, p *pass.Pass, policy Policy, run catalog.Run) (gone bool, err error) {
-	if p.Dry {
-		return giveUp(ctx, p, policy, run)
+func expire(ctx context.Context, p *pass, policy Retention, run catalog.Run) (gone bool, err error) {
+	if p.dry {
+		return removeExpired(ctx, p, policy, run)
 	}
 	t, err := workspace.Lock(p.Root, run.Key)
 	if errors.Is(err, workspace.ErrLocked) {
@@ -65,25 +62,25 @@ func expire(ctx context.Context, p *pass.Pass, policy Policy, run catalog.Run) (
 	case errors.Is(err, catalog.ErrNotFound):
 		err = nil // another gc was faster
 	case err == nil && policy.covers(run):
-		gone, err = giveUp(ctx, p, policy, run)
+		gone, err = removeExpired(ctx, p, policy, run)
 	}
 	return gone, errors.Join(err, t.Remove())
 }
 
-// giveUp removes a run unless its directory is there and is the only copy, or is of another catalog.
-func giveUp(ctx context.Context, p *pass.Pass, policy Policy, run catalog.Run) (gone bool, err error) {
+// removeExpired removes a run unless its directory is there and is the only copy, or is of another catalog.
+func removeExpired(ctx context.Context, p *pass, policy Retention, run catalog.Run) (gone bool, err error) {
 	location := workspace.LocationOf(run)
 	there := workspace.IsInode(location.Dir, location) || workspace.IsInode(workspace.AsidePath(location.Dir, run.Attempt), location)
-	uncommitted := rundir.Kept(run) != "" && (run.State == outcome.Lost || run.State == outcome.Error)
-	foreign := location.Catalog != "" && location.Catalog != p.CatalogID
-	if there && uncommitted && !slices.Contains(p.Report.Kept, location.Dir) {
-		p.Report.Kept = append(p.Report.Kept, location.Dir)
+	uncommitted := keptDir(run) != "" && (run.State == outcome.Lost || run.State == outcome.Error)
+	foreign := location.Catalog != "" && location.Catalog != p.catalogID
+	if there && uncommitted && !slices.Contains(p.report.Kept, location.Dir) {
+		p.report.Kept = append(p.report.Kept, location.Dir)
 	}
 	if there && !policy.OutputsOnly && (uncommitted || foreign) {
 		return false, nil
 	}
-	expired := pass.ExpiredRun{Key: run.Key, Outputs: run.OutputsTotal}
-	if expired.Bytes, err = outputBytes(ctx, p.Catalog, run); err == nil && !p.Dry {
+	expired := ExpiredRun{Key: run.Key, Outputs: run.OutputsTotal}
+	if expired.Bytes, err = outputBytes(ctx, p.Catalog, run); err == nil && !p.dry {
 		err = drop(ctx, p, policy, run)
 	}
 	if errors.Is(err, catalog.ErrPinned) || errors.Is(err, catalog.ErrNotFound) {
@@ -92,7 +89,7 @@ func giveUp(ctx context.Context, p *pass.Pass, policy Policy, run catalog.Run) (
 	if err != nil {
 		return false, err
 	}
-	p.Report.Expired = append(p.Report.Expired, expired)
+	p.report.Expired = append(p.report.Expired, expired)
 	return true, nil
 }
 
@@ -107,9 +104,9 @@ func outputBytes(ctx context.Context, c catalog.Catalog, run catalog.Run) (bytes
 	return bytes, err
 }
 
-func drop(ctx context.Context, p *pass.Pass, policy Policy, run catalog.Run) error {
+func drop(ctx context.Context, p *pass, policy Retention, run catalog.Run) error {
 	if policy.OutputsOnly {
 		return p.Catalog.DropOutputs(ctx, run.Key, time.Now())
 	}
-	return rundir.RemoveRun(ctx, p.Host, run)
+	return removeRun(ctx, p.Host, run)
 }

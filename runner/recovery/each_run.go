@@ -1,4 +1,4 @@
-package retention
+package recovery
 
 import (
 	"context"
@@ -8,13 +8,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// Lister lists runs, the newest first.
-type Lister interface {
+// lister lists runs, the newest first.
+type lister interface {
 	List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error)
 }
 
-// EachRun calls yield for each run, the newest first, and holds some hundreds of them at a time.
-func EachRun(ctx context.Context, c Lister, filter catalog.Filter, yield func(catalog.Run) error) error {
+// eachRun calls yield for each run, the newest first, and holds some hundreds of them at a time.
+func eachRun(ctx context.Context, c lister, filter catalog.Filter, yield func(catalog.Run) error) error {
 	filter.Limit = 500
 	for {
 		runs, err := c.List(ctx, filter)
