@@ -32,7 +32,7 @@ func (r *run) digests(ctx context.Context, end commit.End) commit.End {
 	}
 	defer r.span("wait for the digests of the inputs")()
 	waiting, release := request.UntilStop(ctx, r.task.Request.Stop, commit.Slow)
-	report.Inputs = digests.Settle(waiting)
+	report.Inputs = digests.Wait(waiting)
 	release() //nolint:errcheck // the digests say it
 	id, err := r.task.Plan.ActionID(*report)
 	report.ActionID = id

@@ -19,41 +19,41 @@ import (
 // keep ends a run that could not be committed for the reason why. Nothing of it is removed: its end waits in a record for a later
 // command, or else the working directory stays. The result and the error say which.
 func (r *run) keep(ctx context.Context, end commit.End, why error) (result.Result, error) {
-	told, err := r.keepRecord(end, why)
+	message, err := r.keepRecord(end, why)
 	if err != nil {
 		var lost []string
-		lost, told = r.keepWork(ctx, fmt.Errorf("the result could not be committed: %w; nor could it be kept for later: %w", why, err))
+		lost, message = r.keepWork(ctx, fmt.Errorf("the result could not be committed: %w; nor could it be kept for later: %w", why, err))
 		end.Report.Warnings = append(end.Report.Warnings, lost...)
 	}
 	r.space.Warn(r.release(end.Harvest.Entries))
 	r.space.Warn(r.space.State.Close()) // gc finds the directory, whole, by the state file
 	signal := end.Outcome.Signal
-	end.Outcome = outcome.Fault(outcome.ReasonCommit, result.Sentence(told))
+	end.Outcome = outcome.Fault(outcome.ReasonCommit, result.Sentence(message))
 	end.Outcome.Signal = signal
-	return r.result(end), told
+	return r.result(end), message
 }
 
-// keepRecord writes the pending record, and returns what the user is told of it.
-func (r *run) keepRecord(end commit.End, why error) (told, err error) {
+// keepRecord writes the pending record, and returns the message for the user.
+func (r *run) keepRecord(end commit.End, why error) (message, err error) {
 	path, then := pending.Path(r.host, end.Row.Key), `the next command or "scidex-oci gc" commits it`
 	if errors.Is(why, catalog.ErrEnded) {
 		path, then = path+pending.Refused, "and stays there"
 	}
-	told = fmt.Errorf("the result could not be committed: %w; it is kept in %q, %s", why, path, then)
+	message = fmt.Errorf("the result could not be committed: %w; it is kept in %q, %s", why, path, then)
 	next, err := end.Harvest.Entries.Read()
 	if err == nil {
 		// In another root no command looks for it, and in another store its blobs are not.
 		err = cmp.Or(r.space.State.Stands(), r.host.Blobs.Stands())
 	}
 	if err == nil {
-		err = record.Keep(path, pending.Record{V: 1, Catalog: r.space.Location.Catalog, Message: told.Error(), Run: end.Row}, next)
+		err = record.Keep(path, pending.Record{V: 1, Catalog: r.space.Location.Catalog, Message: message.Error(), Run: end.Row}, next)
 	}
-	return told, err
+	return message, err
 }
 
 // keepWork is the last resort for a run whose end could be neither committed nor kept, for the reasons why: it keeps the
-// working directory. It returns what the user is told, and warnings about what of a /work in memory it could not keep.
-func (r *run) keepWork(ctx context.Context, why error) (lost []string, told error) {
+// working directory. It returns the message for the user, and warnings about what of a /work in memory it could not keep.
+func (r *run) keepWork(ctx context.Context, why error) (lost []string, message error) {
 	r.space.LeaveIngest() // its content cannot be made again
 	if r.space.Dir == nil {
 		return nil, why

@@ -11,11 +11,11 @@ import (
 // prepare adds to the plan what the analysis does not ask for.
 func (r *run) prepare(ctx context.Context) {
 	r.addFonts(ctx)
-	r.startAhead()
+	r.preload()
 }
 
-// startAhead has the Python of a run that may wait for its turn started before, where nothing stands in the way.
-func (r *run) startAhead() {
+// preload has Python started and its modules imported before the turn of a run that may wait for it, if nothing prevents that.
+func (r *run) preload() {
 	p := r.task.Plan
 	if p.Inputs.Script == nil || r.task.Request.Admit == nil {
 		return

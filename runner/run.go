@@ -55,7 +55,7 @@ func (r *run) finish(ctx context.Context) (result.Result, error) {
 	switch {
 	case err == nil:
 		delivered := r.deliver(ctx, end)
-		if err := commit.Stands(r.host); err != nil { // a hook may take hours
+		if err := commit.CheckStores(r.host); err != nil { // a hook may take hours
 			return r.keep(ctx, end, err) // as it was committed: the hook is due again
 		}
 		end = delivered

@@ -40,13 +40,13 @@ func Run(ctx context.Context, host *phase.Host, ledger phase.Ledger, e End, stop
 		if err != nil {
 			return err
 		}
-		return cmp.Or(ledger.Commit(ctx, e.Row, next), Stands(host))
+		return cmp.Or(ledger.Commit(ctx, e.Row, next), CheckStores(host))
 	})
 }
 
-// Stands reports as an error that the catalog's file, or the directory of blobs, is not the one any more that was opened: then what
-// was committed is not there, and nothing of the run may be removed.
-func Stands(host *phase.Host) error {
+// CheckStores reports as an error that the catalog's file, or the directory of blobs, is not the one any more that was opened: then
+// what was committed is not there, and nothing of the run may be removed.
+func CheckStores(host *phase.Host) error {
 	if c, ok := host.Catalog.(interface{ Stands() error }); ok {
 		if err := c.Stands(); err != nil {
 			return err

@@ -38,7 +38,7 @@ type Digests struct {
 	done   chan struct{} // nil: not started
 }
 
-// New returns the digests of what a plan has opened. Its files must stay open until Settle has returned.
+// New returns the digests of what a plan has opened. Its files must stay open until Wait has returned.
 func New(host *phase.Host, p *plan.Plan) *Digests {
 	return &Digests{
 		Maker: fingerprint.Maker{Dir: filepath.Join(host.Root, FingerprintsDir)}, Mode: p.Analysis.DigestInputs,
@@ -66,9 +66,9 @@ func (d *Digests) Start(ctx context.Context) *Digests {
 // Started reports whether Start was called.
 func (d *Digests) Started() bool { return d.done != nil }
 
-// Settle waits for the digests and returns them; the end of ctx ends unfinished ones. A digest of content is checked once
+// Wait waits for the digests and returns them; the end of ctx ends unfinished ones. A digest of content is checked once
 // more, now that the analysis has ended.
-func (d *Digests) Settle(ctx context.Context) []result.Input {
+func (d *Digests) Wait(ctx context.Context) []result.Input {
 	select {
 	case <-d.done:
 	case <-ctx.Done():
@@ -95,12 +95,12 @@ func (d *Digests) Settle(ctx context.Context) []result.Input {
 
 // digest is one input of the result.
 func (d *Digests) digest(ctx context.Context, in inputs.Input) result.Input {
-	told := result.Input{Flag: in.Flag, Source: in.Bind.Source, Destination: in.Bind.Destination, Digested: result.NoDigest}
+	got := result.Input{Flag: in.Flag, Source: in.Bind.Source, Destination: in.Bind.Destination, Digested: result.NoDigest}
 	if in.Blob != "" {
-		told.Source = "sha256:" + in.Blob
+		got.Source = "sha256:" + in.Blob
 	}
 	if d.Mode == spec.DigestScript {
-		return told
+		return got
 	}
 	kind := fingerprint.Content
 	if in.Bind.Directory && d.Mode != spec.DigestFull {
@@ -108,12 +108,12 @@ func (d *Digests) digest(ctx context.Context, in inputs.Input) result.Input {
 	}
 	made, err := d.Maker.Of(ctx, in.File, kind)
 	if err != nil {
-		withoutDigest(&told, err)
-		return told
+		withoutDigest(&got, err)
+		return got
 	}
-	told.Digested, told.SHA256, told.Files, told.Bytes = string(kind), &made.SHA256, made.Files, made.Bytes
-	told.Changed = in.Blob == "" && made.Newest.After(d.Since)
-	return told
+	got.Digested, got.SHA256, got.Files, got.Bytes = string(kind), &made.SHA256, made.Files, made.Bytes
+	got.Changed = in.Blob == "" && made.Newest.After(d.Since)
+	return got
 }
 
 // withoutDigest says why there is no digest.
@@ -123,24 +123,24 @@ func withoutDigest(in *result.Input, err error) {
 
 // Programs lists the programs and libraries of a root filesystem that is the host's.
 func (d *Digests) Programs(ctx context.Context, tree rootfs.Tree) result.Input {
-	told := result.Input{Flag: "--rootfs", Source: spec.RootfsHost, Destination: "/", Digested: string(fingerprint.Listing)}
+	got := result.Input{Flag: "--rootfs", Source: spec.RootfsHost, Destination: "/", Digested: string(fingerprint.Listing)}
 	all := sha256.New()
 	for _, b := range tree.Binds {
 		listed, err := d.list(ctx, b.Source)
 		if err != nil {
-			withoutDigest(&told, fmt.Errorf("%s: %w", b.Source, err))
-			return told
+			withoutDigest(&got, fmt.Errorf("%s: %w", b.Source, err))
+			return got
 		}
 		fmt.Fprintf(all, "%q %s\n", b.Destination, listed.SHA256)
-		told.Files, told.Bytes = told.Files+listed.Files, told.Bytes+listed.Bytes
-		told.Changed = told.Changed || listed.Newest.After(d.Since)
+		got.Files, got.Bytes = got.Files+listed.Files, got.Bytes+listed.Bytes
+		got.Changed = got.Changed || listed.Newest.After(d.Since)
 	}
 	for _, file := range tree.Files {
 		fmt.Fprintf(all, "%q %x\n", file.Path, sha256.Sum256(file.Data))
 	}
 	digest := hex.EncodeToString(all.Sum(nil))
-	told.SHA256 = &digest
-	return told
+	got.SHA256 = &digest
+	return got
 }
 
 func (d *Digests) list(ctx context.Context, path string) (fingerprint.Print, error) {

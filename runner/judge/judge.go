@@ -51,13 +51,13 @@ func Run(ended phase.Ended, missing []string, failure *phase.Failure) (outcome.O
 		o := decide(e)
 		return o, e.memoryWarnings(o)
 	}
-	ours := outcome.Fault(failure.Reason, result.Sentence(failure.Err))
+	fault := outcome.Fault(failure.Reason, result.Sentence(failure.Err))
 	if failure.Reason != outcome.ReasonHarvest {
-		return ours, nil
+		return fault, nil
 	}
 	o := decide(e)
 	if o.ExitCode == 0 || o.Reason == outcome.ReasonOutputMissing {
-		return ours, nil
+		return fault, nil
 	}
 	incomplete := "the harvest is not complete: " + result.Sentence(failure.Err)
 	return o, append([]string{incomplete}, e.memoryWarnings(o)...)

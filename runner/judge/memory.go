@@ -14,8 +14,8 @@ func (e ending) endedByStop() bool {
 	if e.Stopped == nil || e.Evidence.OOMKills == 0 || e.Forced {
 		return e.Stopped != nil
 	}
-	ours := e.Exit.Finished.Sub(e.StoppedAt) >= e.Grace
-	return ours || e.signal() != "SIGKILL"
+	graceOver := e.Exit.Finished.Sub(e.StoppedAt) >= e.Grace
+	return graceOver || e.signal() != "SIGKILL"
 }
 
 // memoryWarnings are about kills that are not the reason, and stops that are not.

@@ -34,10 +34,10 @@ func (c committer) keepBlobs(ctx context.Context, path string) error {
 		return c.stillThere(ctx, o.Run, content.Next)
 	}
 	timeout := commit.DefaultTimeout
-	if c.brief() {
+	if c.bounded() {
 		timeout = 0
 		var cancel context.CancelFunc
-		late := fmt.Errorf("the blob store %s did not take all of it within %v; \"scidex-oci gc\" waits longer", c.Blobs, briefUpload)
+		late := fmt.Errorf("the blob store %s did not take all of it within %v; \"scidex-oci gc\" waits longer", c.Blobs, uploadTime)
 		ctx, cancel = context.WithDeadlineCause(ctx, c.deadline, late)
 		defer cancel()
 	}

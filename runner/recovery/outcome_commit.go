@@ -88,16 +88,16 @@ func notNow(path string, err error) error {
 	return fmt.Errorf("its result, kept in %q, could not be committed now: %w", path, err)
 }
 
-// briefWait bounds how long a command with another purpose waits for a locked catalog.
-const briefWait = 5 * time.Second
+// catalogTime bounds how long a command with another purpose waits for a locked catalog.
+const catalogTime = 5 * time.Second
 
 // writeRows is one transaction. A command with another purpose bounds the wait for it, but not the transaction itself.
 func (c committer) writeRows(ctx context.Context, run catalog.Run, content *record.Record) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	started := func() {}
-	if c.brief() {
-		timer := time.AfterFunc(briefWait, cancel)
+	if c.bounded() {
+		timer := time.AfterFunc(catalogTime, cancel)
 		started = func() { timer.Stop() }
 	}
 	return c.Catalog.Commit(ctx, run, func() (outputs.Entry, error) { started(); return content.Next() })

@@ -30,15 +30,15 @@ func CommitOutcomes(ctx context.Context, host *phase.Host) []catalog.Key {
 		return nil
 	}
 	defer p.close()
-	committer{pass: p, deadline: time.Now().Add(briefUpload)}.all(ctx)
+	committer{pass: p, deadline: time.Now().Add(uploadTime)}.all(ctx)
 	for _, err := range p.report.Errors {
 		host.Log.Warn("a result waits to be committed", "error", err)
 	}
 	return p.report.Committed
 }
 
-// briefUpload bounds how long a command with another purpose uploads the blobs of all pending outcomes.
-const briefUpload = 20 * time.Second
+// uploadTime bounds how long a command with another purpose uploads the blobs of all pending outcomes.
+const uploadTime = 20 * time.Second
 
 // committer commits the outcomes of one pass.
 type committer struct {
@@ -46,8 +46,8 @@ type committer struct {
 	deadline time.Time // of uploads, and whether to bound the wait for the catalog; zero: neither
 }
 
-// brief reports whether the command has another purpose.
-func (c committer) brief() bool { return !c.deadline.IsZero() }
+// bounded reports whether the time is: the command has another purpose.
+func (c committer) bounded() bool { return !c.deadline.IsZero() }
 
 func (c committer) all(ctx context.Context) {
 	waiting, aside, err := pending.List(c.Host)
@@ -65,7 +65,7 @@ func (c committer) all(ctx context.Context) {
 
 // late reports, after an outcome, whether a command with another purpose skips the others: they would fail the same way.
 func (c committer) late(err error) bool {
-	return c.brief() && (errors.Is(err, blob.ErrPasses) || !time.Now().Before(c.deadline))
+	return c.bounded() && (errors.Is(err, blob.ErrPasses) || !time.Now().Before(c.deadline))
 }
 
 // one commits one outcome, with the lock of its run, and removes what the run left.

@@ -89,11 +89,11 @@ func TestOutcomesOfAHurriedCommand(t *testing.T) {
 		tries   int
 		most    time.Duration
 	}{
-		{true, blob.ErrPasses, time.Hour, 1, briefUpload},
+		{true, blob.ErrPasses, time.Hour, 1, uploadTime},
 		{true, blob.ErrPasses, 0, 1, 0},
-		{true, errors.New("refused"), briefUpload / 2, 3, briefUpload},
+		{true, errors.New("refused"), uploadTime / 2, 3, uploadTime},
 		{true, errors.New("refused"), 0, 5, 0},
-		{false, errors.New("refused"), briefUpload, 5, 5 * briefUpload},
+		{false, errors.New("refused"), uploadTime, 5, 5 * uploadTime},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0
@@ -107,7 +107,7 @@ func TestOutcomesOfAHurriedCommand(t *testing.T) {
 			}))
 			began := time.Now()
 			if tc.hurried {
-				committer{pass: p, deadline: time.Now().Add(briefUpload)}.all(t.Context())
+				committer{pass: p, deadline: time.Now().Add(uploadTime)}.all(t.Context())
 			} else {
 				committer{pass: p}.all(t.Context())
 			}

@@ -67,7 +67,7 @@ func actionNow(ctx context.Context, host *phase.Host, p *plan.Plan, req request.
 		return "", "the values of secrets are not kept, so it is unknown whether they are the same", nil
 	}
 	waiting, release := request.UntilStop(ctx, req.Stop, 0)
-	report := result.Report{Inputs: digest.New(host, p).Start(waiting).Settle(waiting)}
+	report := result.Report{Inputs: digest.New(host, p).Start(waiting).Wait(waiting)}
 	if err := release(); err != nil {
 		return "", "", &request.Error{Err: err}
 	}
