@@ -190,7 +190,7 @@ func (o Opener) check(in *Input) error {
 }
 
 // KeepOut refuses an open file or directory that is out of bounds. name is its name in messages.
-func (o Opener) KeepOut(name string, f *os.File) (b *binds.Boundary, t binds.Trail, err error) {
+func (o Opener) KeepOut(name string, f *os.File) (b *binds.Boundary, t binds.Identity, err error) {
 	if b, err = o.Boundary(); err != nil {
 		return b, t, err
 	}

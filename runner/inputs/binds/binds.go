@@ -31,7 +31,7 @@ type Allowed struct {
 // Boundary is what of this host must not be shown, and what may be. The zero value excludes only living runs.
 type Boundary struct {
 	mounts  []*mountinfo.Info
-	places  []place
+	sites   []located
 	allowed []allowance
 }
 
@@ -60,7 +60,7 @@ func newBoundary(sites []site, allowed []Allowed, log *slog.Logger) (*Boundary, 
 		if err != nil {
 			return nil, fmt.Errorf("look up %q: %w", s.path, err)
 		}
-		b.places = append(b.places, p)
+		b.sites = append(b.sites, p)
 	}
 	for _, a := range allowed {
 		b.allowed = append(b.allowed, allowance{a, tops(a, log)})
@@ -84,9 +84,9 @@ func tops(a Allowed, log *slog.Logger) (ids []inode.ID) {
 	return ids
 }
 
-// Check refuses an open file or directory that must not be shown, and returns its Trail. name is its name in messages.
-func (b *Boundary) Check(name string, f *os.File) (Trail, error) {
-	t, err := trailOf(f, b.mounts)
+// Check refuses an open file or directory that must not be shown, and returns its Identity. name is its name in messages.
+func (b *Boundary) Check(name string, f *os.File) (Identity, error) {
+	t, err := identify(f, b.mounts)
 	if err != nil {
 		return t, fmt.Errorf("%s: %w", name, err)
 	}
@@ -96,11 +96,11 @@ func (b *Boundary) Check(name string, f *os.File) (Trail, error) {
 	return t, b.refuse(name, t)
 }
 
-func (b *Boundary) refuse(name string, t Trail) error {
+func (b *Boundary) refuse(name string, t Identity) error {
 	if t.live != "" {
 		return fmt.Errorf("%s: %q: %w", name, t.live, lockdir.ErrLocked)
 	}
-	for _, p := range b.places {
+	for _, p := range b.sites {
 		if err := p.refuse(name, t); err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (b *Boundary) refuse(name string, t Trail) error {
 	return nil
 }
 
-func (a allowance) refuse(name string, t Trail) error {
+func (a allowance) refuse(name string, t Identity) error {
 	if slices.ContainsFunc(t.ids, func(id inode.ID) bool { return slices.Contains(a.tops, id) }) {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (a allowance) refuse(name string, t Trail) error {
 }
 
 // RefuseMounts refuses a mount below a checked directory: its content was not checked, and is not bound with it.
-func (b *Boundary) RefuseMounts(t Trail) error {
+func (b *Boundary) RefuseMounts(t Identity) error {
 	for _, m := range b.mounts {
 		// One with such a path but another parent is hidden by a mount on the directory.
 		if m.Parent == t.mount && m.Mountpoint != t.path && within(m.Mountpoint, t.path) {

@@ -83,7 +83,7 @@ func TestWhatIsGoneIsRefused(t *testing.T) {
 	for _, name := range []string{"d", "f"} {
 		f := inodetest.Open(t, filepath.Join(dir, name))
 		inodetest.Try(t, os.Remove(filepath.Join(dir, name)))
-		if _, err := trailOf(f, nil); err == nil || !strings.Contains(err.Error(), "removed") {
+		if _, err := identify(f, nil); err == nil || !strings.Contains(err.Error(), "removed") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -91,9 +91,9 @@ func TestWhatIsGoneIsRefused(t *testing.T) {
 
 func TestTrail(t *testing.T) {
 	dir := inodetest.Tree(t, "a/b/file")
-	fromFile, err := trailOf(inodetest.Open(t, dir+"/a/b/file"), nil)
+	fromFile, err := identify(inodetest.Open(t, dir+"/a/b/file"), nil)
 	inodetest.Try(t, err)
-	fromDir, err := trailOf(inodetest.Open(t, dir+"/a"), nil)
+	fromDir, err := identify(inodetest.Open(t, dir+"/a"), nil)
 	inodetest.Try(t, err)
 	if n := len(strings.Split(fromFile.path, "/")); len(fromFile.ids) != n {
 		t.Errorf("%d inodes on the way from %s to the root, want %d", len(fromFile.ids), fromFile.path, n)
@@ -106,18 +106,18 @@ func TestTrail(t *testing.T) {
 	}
 	// Each of the three ways tells alone.
 	id := func(n uint64) []inode.ID { return []inode.ID{{Dev: 1, Ino: n}} }
-	dirOf := Trail{path: "/a", ids: id(1), at: location{inode.ID{Dev: 8, Ino: 1}, "/x"}}
+	dirOf := Identity{path: "/a", ids: id(1), at: location{inode.ID{Dev: 8, Ino: 1}, "/x"}}
 	for name, c := range map[string]struct {
-		Trail
+		Identity
 		want bool
 	}{
-		"path":              {Trail{path: "/a/b", ids: id(2)}, true},
-		"a longer name":     {Trail{path: "/ab", ids: id(2), at: location{inode.ID{Dev: 8, Ino: 1}, "/xy"}}, false},
-		"inode":             {Trail{path: "/c", ids: append(id(2), id(1)...)}, true},
-		"place":             {Trail{path: "/c", ids: id(2), at: location{inode.ID{Dev: 8, Ino: 1}, "/x/y"}}, true},
-		"place elsewhere":   {Trail{path: "/c", ids: id(2), at: location{inode.ID{Dev: 8, Ino: 2}, "/x/y"}}, false},
-		"nothing":           {Trail{path: "/c", ids: id(2)}, false},
-		"nowhere is no way": {Trail{path: "/c", ids: id(2), at: location{inode.ID{Dev: 8, Ino: 1}, ""}}, false},
+		"path":              {Identity{path: "/a/b", ids: id(2)}, true},
+		"a longer name":     {Identity{path: "/ab", ids: id(2), at: location{inode.ID{Dev: 8, Ino: 1}, "/xy"}}, false},
+		"inode":             {Identity{path: "/c", ids: append(id(2), id(1)...)}, true},
+		"place":             {Identity{path: "/c", ids: id(2), at: location{inode.ID{Dev: 8, Ino: 1}, "/x/y"}}, true},
+		"place elsewhere":   {Identity{path: "/c", ids: id(2), at: location{inode.ID{Dev: 8, Ino: 2}, "/x/y"}}, false},
+		"nothing":           {Identity{path: "/c", ids: id(2)}, false},
+		"nowhere is no way": {Identity{path: "/c", ids: id(2), at: location{inode.ID{Dev: 8, Ino: 1}, ""}}, false},
 	} {
 		if c.within(dirOf) != c.want {
 			t.Errorf("%s: %v", name, !c.want)

@@ -38,7 +38,7 @@ func expectMounted(t *testing.T, dir, mounted string) {
 	f, err := inode.Open(dir)
 	inodetest.Try(t, err)
 	defer f.Close()
-	tr, err := trailOf(f, b.mounts)
+	tr, err := identify(f, b.mounts)
 	inodetest.Try(t, err)
 	got := b.RefuseMounts(tr)
 	if mounted == "" && got != nil || mounted != "" && (got == nil || got.Error() != MountedBelow(mounted).Error()) {
@@ -70,7 +70,7 @@ func TestStackedMounts(t *testing.T) {
 		// The descriptor from before has it still.
 		b, err := newBoundary(nil, nil, quiet())
 		inodetest.Try(t, err)
-		tr, err := trailOf(f, b.mounts)
+		tr, err := identify(f, b.mounts)
 		inodetest.Try(t, err)
 		if err := b.RefuseMounts(tr); err == nil {
 			t.Error("the mount below what was opened is not seen")

@@ -13,10 +13,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 )
 
-// Trail identifies an open file on this host in three ways: by path, by the inodes above it and by its location in its file
+// Identity identifies an open file on this host in three ways: by path, by the inodes above it and by its location in its file
 // system. A symbolic link deceives none of them; what is mounted twice has two paths, but is one inode at one location of
 // one file system.
-type Trail struct {
+type Identity struct {
 	path  string     // as the kernel has it
 	ids   []inode.ID // of the file, of its directory, and so on up to the root directory
 	mount int        // the id of its mount in mountinfo
@@ -40,23 +40,23 @@ func within(path, dir string) bool {
 }
 
 // Path is the file's path from the kernel: absolute, without symbolic links.
-func (t Trail) Path() string { return t.path }
+func (t Identity) Path() string { return t.path }
 
 // within reports whether dir is or holds the file.
-func (t Trail) within(dir Trail) bool {
+func (t Identity) within(dir Identity) bool {
 	return slices.Contains(t.ids, dir.ids[0]) || within(t.path, dir.path) || t.at.within(dir.at)
 }
 
 // extend appends a path that does not exist.
-func (t *Trail) extend(rest string) {
+func (t *Identity) extend(rest string) {
 	t.path = filepath.Join(t.path, rest)
 	if t.at.path != "" {
 		t.at.path = filepath.Join(t.at.path, rest)
 	}
 }
 
-// trailOf follows an open file up to the root directory.
-func trailOf(f *os.File, mounts []*mountinfo.Info) (t Trail, err error) {
+// identify follows an open file up to the root directory.
+func identify(f *os.File, mounts []*mountinfo.Info) (t Identity, err error) {
 	if t.path, err = os.Readlink(inode.ProcPath(f)); err != nil {
 		return t, err
 	}
@@ -99,7 +99,7 @@ func locate(path string, mount int, mounts []*mountinfo.Info) location {
 }
 
 // climb walks from an open directory up to the root directory, one step per name of its path.
-func (t *Trail) climb(dir *os.File, path string) error {
+func (t *Identity) climb(dir *os.File, path string) error {
 	at := int(dir.Fd())
 	for {
 		st, err := inode.Stat(at, "")
@@ -124,7 +124,7 @@ func (t *Trail) climb(dir *os.File, path string) error {
 }
 
 // reachesRoot checks that the last inode is the root directory's: nothing was moved meanwhile.
-func (t *Trail) reachesRoot() error {
+func (t *Identity) reachesRoot() error {
 	root, err := inode.Stat(unix.AT_FDCWD, "/")
 	if err == nil && inode.Of(root) != t.ids[len(t.ids)-1] {
 		err = errGone

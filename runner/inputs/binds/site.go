@@ -16,20 +16,20 @@ type site struct {
 	whole bool   // nor may a bind lie in it
 }
 
-// place is a site as it is on this host, its symbolic links resolved.
-type place struct {
+// located is a site as it is on this host, its symbolic links resolved.
+type located struct {
 	site
-	Trail
-	missing bool // it does not exist; the trail starts at the nearest existing parent
+	Identity
+	missing bool // it does not exist; of the Identity only the nearest existing parent does
 }
 
 // find looks a site up as far as it exists and the caller can look.
-func (s site) find(mounts []*mountinfo.Info) (place, error) {
-	p := place{site: s}
+func (s site) find(mounts []*mountinfo.Info) (located, error) {
+	p := located{site: s}
 	for path, rest := s.path, ""; ; path = filepath.Dir(path) {
-		t, err := trailTo(path, mounts)
+		t, err := identifyPath(path, mounts)
 		if err == nil {
-			p.Trail, p.missing = t, rest != ""
+			p.Identity, p.missing = t, rest != ""
 			p.extend(rest)
 			return p, nil
 		}
@@ -40,24 +40,24 @@ func (s site) find(mounts []*mountinfo.Info) (place, error) {
 	}
 }
 
-func trailTo(path string, mounts []*mountinfo.Info) (t Trail, err error) {
+func identifyPath(path string, mounts []*mountinfo.Info) (t Identity, err error) {
 	f, err := inode.Open(path)
 	if err != nil {
 		return t, err
 	}
 	defer f.Close()
-	return trailOf(f, mounts)
+	return identify(f, mounts)
 }
 
 // refuse refuses a file that would show the site.
-func (p place) refuse(name string, t Trail) error {
+func (p located) refuse(name string, t Identity) error {
 	switch {
 	case !p.missing && t.ids[0] == p.ids[0]:
 		return fmt.Errorf("%s is %s; choose another", name, p.what)
 	case p.within(t):
-		return fmt.Errorf("%s holds %q, %s; choose the part of it that the analysis needs", name, p.Trail.path, p.what)
-	case p.whole && !p.missing && t.within(p.Trail):
-		return fmt.Errorf("%s lies in %q, %s; choose another", name, p.Trail.path, p.what)
+		return fmt.Errorf("%s holds %q, %s; choose the part of it that the analysis needs", name, p.Identity.path, p.what)
+	case p.whole && !p.missing && t.within(p.Identity):
+		return fmt.Errorf("%s lies in %q, %s; choose another", name, p.Identity.path, p.what)
 	}
 	return nil
 }
