@@ -1,6 +1,6 @@
 // Package cgroup enforces a run's memory, CPU and process limits with control groups: it finds where a group can be made,
-// makes it, sets the limits, reads them back, and reads the kernel's counters after the run. It uses plain files
-// (docs/adr/0004); D-Bus only asks systemd for a scope (docs/adr/0008).
+// makes it, sets the limits, reads them back, and reads the kernel's counters after the run. It uses plain files;
+// only systemd is asked for a scope over D-Bus (docs/adr/0004).
 package cgroup
 
 import "time"

@@ -15,7 +15,7 @@ import (
 
 // Scope asks systemd for a delegated scope around the process supervisor, and returns it as the parent of groups. It is
 // for a caller to whom Find returned missing. The caller stays in its own unit, and moves processes within the scope. The
-// scope ends with its last process (docs/adr/0008). The error is a *MissingError.
+// scope ends with its last process (docs/adr/0004). The error is a *MissingError.
 func Scope(ctx context.Context, sys System, missing *MissingError, supervisor int) (*Parent, error) {
 	ctx, cancel := context.WithTimeout(ctx, systemd.Timeout)
 	defer cancel()
