@@ -37,7 +37,7 @@ func (r repeating) Run(ctx context.Context, req request.Request) (result.Result,
 	return r.Runner.Run(ctx, req)
 }
 
-// recordedStdin is what the last run of the id, or the one that is replayed, has kept; nil where that is nothing.
+// recordedStdin is what the last run of the id, or the one that is replayed, has kept; nil if it has kept nothing.
 func recordedStdin(ctx context.Context, host *phase.Host, req request.Request) (*stdin.Known, error) {
 	key := req.Replay
 	if req.Again {

@@ -15,7 +15,7 @@ func events(e phase.Ended, o outcome.Outcome, finished time.Time) []catalog.Even
 		return nil
 	}
 	all, at := e.Exit.Audit, e.Exit.Finished.UTC()
-	if e.Exit.Finished.IsZero() { // no known time, as where the supervisor was lost
+	if e.Exit.Finished.IsZero() { // not known, as of a run that lost its supervisor
 		at = finished
 	}
 	for _, name := range reached(e, o) {

@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
-// TestEventsWithoutAnEnd: where the supervisor was lost nothing says when the analysis ended, and the kernel has counted all the
+// TestEventsWithoutAnEnd: if the supervisor was lost nothing says when the analysis ended, and the kernel has counted all the
 // same. An event without a time would keep the result out of the catalog for good.
 func TestEventsWithoutAnEnd(t *testing.T) {
 	failure := &phase.Failure{Reason: outcome.ReasonSupervisorLost, Err: catalog.ErrNotFound}

@@ -89,7 +89,7 @@ func mayRepeat(res result.Result, again bool) error {
 	return fmt.Errorf("the post-process command of run %q has succeeded; add --again to repeat it", name)
 }
 
-// repeat calls the hook, with the catalog saying meanwhile it is due.
+// repeat calls the hook. Until that has ended the catalog says that it is due.
 func repeat(ctx context.Context, host *phase.Host, run catalog.Run, h request.Hook, res result.Result, stop <-chan request.StopSignal) (result.Result, error) {
 	v := run.Outcome
 	if v.Reason == outcome.ReasonPostProcess { // only a complete run becomes one

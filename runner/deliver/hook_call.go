@@ -71,7 +71,7 @@ func executeHook(h request.Hook, key catalog.Key, res []byte, dir string, stop <
 	return c.done, c.judge(err)
 }
 
-// closeOnExec gives a hook only the three streams: Go opens our files with close-on-exec, but those that we were started
+// closeOnExec gives a hook only the three streams: Go opens files with close-on-exec, but those that the launcher was started
 // with may lack it.
 func closeOnExec() error {
 	err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)

@@ -23,7 +23,7 @@ type view struct {
 	dir  *os.File // its lock tells gc that it is in use
 }
 
-// viewsDir is the directory of views: beside the blobs, where a file system can share their data.
+// viewsDir is the directory of views: on the file system of the blobs, which may be able to share their data.
 func viewsDir(root string) string { return filepath.Join(root, "post-process") }
 
 // openView copies the outputs of a run, read-only by mode and verified. Remove it.
@@ -85,7 +85,7 @@ func putCopy(ctx context.Context, target *outputs.Target, blobs *blob.Store, e o
 	return target.Put(e.Path, fs.FileMode(e.Mode), cloned{verified, source})
 }
 
-// cloned is a blob that is read, or shared where the file system can (FICLONE, ioctl_ficlonerange(2)); it is verified in
+// cloned is a blob that is read, or shared if the file system can (FICLONE, ioctl_ficlonerange(2)); it is verified in
 // either case.
 type cloned struct {
 	io.Reader

@@ -1,5 +1,5 @@
 // Package egress has what a launcher and the proxy of a run say to each other. The proxy (package proxy) is a process of its own, of
-// scidex-oci-net: it alone has a network, and the run alone reaches it, by a socket that listens in the run's empty network
+// scidex-oci-net: only it has a network, and only the run reaches it, by a socket that listens in the run's empty network
 // namespace (docs/adr/0050).
 package egress
 
@@ -22,7 +22,7 @@ const maxRecord = 16 << 10
 type Config struct {
 	// Hosts are those of spec.Analysis.
 	Hosts []string `json:"hosts"`
-	// Deny are networks that no request goes to, beside those that are not public.
+	// Deny are networks that no request goes to, in addition to those that are not public.
 	Deny []netip.Prefix `json:"deny,omitempty"`
 	// Own are the host names of the platform's own services, the catalog and the blob store.
 	Own []string `json:"own,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// hostile are proxies that do not what ours does, as scripts, and what their launcher says of them.
+// hostile are proxies, as scripts, that do not do what they should, and what their launcher reports.
 var hostile = []struct {
 	title, script string
 	least         int // records

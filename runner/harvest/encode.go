@@ -56,7 +56,7 @@ func readEntry(r *bufio.Reader) (outputs.Entry, error) {
 	}, nil
 }
 
-// inside turns the end of the file into an error where it is inside an entry.
+// inside turns the end of the file into an error if it is inside an entry.
 func inside(err error, entry bool) error {
 	if entry && errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

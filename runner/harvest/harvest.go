@@ -45,8 +45,8 @@ type Harvested struct {
 	Missing           []string // declared outputs that matched nothing
 	Blobs             []string // digests of the logs, the script and the standard input
 	Stdout, Stderr    result.Log
-	Script            *result.Script // nil where a command ran
-	Stdin             *result.Stdin  // nil where nothing was read
+	Script            *result.Script // nil if a command ran
+	Stdin             *result.Stdin  // nil if nothing was read
 	Failure           *phase.Failure // why it ended early; nil: it did not
 }
 
@@ -150,7 +150,7 @@ func (w *walk) read(h sandbox.Harvest, unchanged func(outputs.Entry) bool) error
 	return err
 }
 
-// bounds are those of /work; where a run exceeded them, as far as was observed, so that what was written is kept.
+// bounds are those of /work, or more if a run was seen to exceed them, so that what it wrote is kept.
 func (w *walk) bounds() outputs.Bounds {
 	exit := w.ended.Exit
 	bounds := outputs.Bounds{MaxEntries: w.ended.Analysis.WorkFiles, MaxBytes: int64(w.ended.Analysis.WorkSize)}

@@ -89,7 +89,7 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// A spool whose file cannot be written says so, and has nothing in it once it was told to forget.
+// A spool whose file cannot be written says so, and is empty after forget.
 func TestSpoolOnAFullDisk(t *testing.T) {
 	s := Spool{create: func() (*os.File, error) { return os.OpenFile("/dev/full", os.O_RDWR, 0) }}
 	var err error

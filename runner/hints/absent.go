@@ -20,7 +20,7 @@ import (
 // ofSystem is a path where programs have their own files, and nobody data.
 var ofSystem = pattern(`^/(?:bin|dev|etc|lib\w*|opt|proc|root|run|sbin|sys|usr|var)/`)
 
-// noSuchFile says what a directory of inputs has, where the analysis looked in it for a file that it does not have. Elsewhere
+// noSuchFile says what a directory of inputs has, if the analysis looked in it for a file that it does not have. Elsewhere
 // its advice is for a file that was to be read as for one that was to be written: most messages do not say which.
 func noSuchFile(f Facts) string {
 	name := f.sought()
@@ -50,7 +50,7 @@ func noSuchFile(f Facts) string {
 
 // lacks says what is in the deepest directory on the way to a file that is there.
 func (f Facts) lacks(b shownDir, rest string) string {
-	root, err := os.OpenRoot(b.host) // a link in it may lead out, where it does not inside
+	root, err := os.OpenRoot(b.host) // a link in it may lead out here, and not in the container
 	if err != nil {
 		return ""
 	}

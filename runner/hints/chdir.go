@@ -12,7 +12,7 @@ import (
 var changed = pattern(`(?m)(?:^Error in setwd\(["']([^"'\n]+)["']\) : cannot change working directory|` +
 	`^[^\n]*: cd: can't cd to ([^\n]+)|^[^\n]*: cd: ([^:\n]+): No such file or directory)`)
 
-// namelessDir is R's error where a variable names the directory.
+// namelessDir is R's error if a variable names the directory.
 var namelessDir = pattern(`(?m)^(Error in setwd)\([^"'\n]*\) : cannot change working directory`)
 
 // changesDir is for a script that first changes to its directory on the host.
@@ -33,7 +33,7 @@ func changesDir(f Facts) string {
 	return fmt.Sprintf("there is no directory %s in the container: %s", format.Line(dir, 200), advice)
 }
 
-// changedTo is the directory that a change of directory named, "" without one or where it is one of inputs.
+// changedTo is the directory that a change of directory named, "" without one or if it is one of inputs.
 func (f Facts) changedTo() string {
 	dir := f.find(changed)
 	for _, inside := range []string{"/data", "/docs", "/inputs"} {

@@ -104,7 +104,7 @@ func pathInside(f Facts) string {
 	return ""
 }
 
-// noData says how to show a directory where the analysis looked for files in one that it does not have.
+// noData says how to show a directory if the analysis looked for files in one that it does not have.
 func noData(f Facts) string {
 	name := f.sought()
 	if name == "" || localFile(f) != "" || pathInside(f) != "" {

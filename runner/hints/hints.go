@@ -17,7 +17,7 @@ import (
 type Facts struct {
 	Ended   phase.Ended
 	Outcome outcome.Outcome
-	Listed  []string // paths of outputs, where a declared one is missing
+	Listed  []string // paths of outputs, if a declared one is missing
 	Outputs int64    // how many there are
 	Logs    result.Logs
 	Caller  request.Caller // zero in recovery: there is none

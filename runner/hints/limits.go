@@ -34,7 +34,7 @@ func memoryLimit(f Facts) string {
 	return fmt.Sprintf("the analysis got no more memory; the run may use %s: give it more with --memory SIZE", memory)
 }
 
-// askedMemory is the size in bytes that numpy or R could not allocate; 0 where none is named.
+// askedMemory is the size in bytes that numpy or R could not allocate; 0 if none is named.
 func (f Facts) askedMemory() int64 {
 	text := strings.NewReplacer("iB", "", "b", "").Replace(f.find(allocation))
 	number, unit, _ := strings.Cut(text, " ")

@@ -27,7 +27,7 @@ var otherNames = map[string][]string{
 	"R": {"Rscript"}, "awk": {"gawk", "mawk"}, "gawk": {"awk"}, "bash": {"sh"}, "zsh": {"bash", "sh"}, "vi": {"vim"},
 }
 
-// programMissing says what there is in place of a program or an interpreter that is not there.
+// programMissing says what there is instead of a missing program or interpreter.
 func programMissing(f Facts) string {
 	name := cmp.Or(f.find(notExecuted), f.find(noProgram))
 	if f.Outcome.Reason == outcome.ReasonNotFound {

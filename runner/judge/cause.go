@@ -21,7 +21,7 @@ var (
 )
 
 // Cause returns the line of the end of standard error that says why an analysis failed: the exception of Python, the error
-// of R or Julia, the cell of a notebook, else the last line. It is printable and short; "" where nothing was written.
+// of R or Julia, the cell of a notebook, else the last line. It is printable and short; "" if nothing was written.
 func Cause(stderr string) string {
 	lines := nonEmptyLines(stderr)
 	if len(lines) == 0 {

@@ -168,7 +168,7 @@ func (e ending) succeeded() bool {
 	return e.Exit.Ended && e.Exit.Status.Exited() && e.Exit.Status.ExitStatus() == 0
 }
 
-// Signal names what killed the analysis: its own wait status, or SIGKILL where the whole container was
+// Signal names what killed the analysis: its own wait status, or SIGKILL if the whole container was
 // killed before the init could report one.
 func (e ending) signal() outcome.Signal {
 	switch {

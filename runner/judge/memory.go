@@ -7,8 +7,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
-// endedByStop reports whether a stop request ended the run: not where the kernel's out-of-memory killer did, with a SIGKILL
-// before we sent any. When it kills in a unit of systemd, systemd at once terminates the rest of the unit (OOMPolicy=,
+// endedByStop reports whether a stop request ended the run: not if the kernel's out-of-memory killer did, with a SIGKILL
+// before scidex-oci sent one. When it kills in a unit of systemd, systemd at once terminates the rest of the unit (OOMPolicy=,
 // systemd.service(5); before version 253 of scopes, too).
 func (e ending) endedByStop() bool {
 	if e.Stopped == nil || e.Evidence.OOMKills == 0 || e.Forced {

@@ -26,7 +26,7 @@ func (e ending) outOfSpace() (outcome.Outcome, bool) {
 	return v, true
 }
 
-// ownCode is the exit code that the analysis ended with, as a shell has it; 0 where it was killed.
+// ownCode is the exit code that the analysis ended with, as a shell has it; 0 if it was killed.
 func (e ending) ownCode() int {
 	switch {
 	case !e.Exit.Ended:

@@ -64,7 +64,7 @@ type HookDue struct {
 }
 
 // LogFile is what is kept of a stream, of the script or of the standard input, in a file of the ingest directory. Kept and Total are bytes; SHA256
-// is empty where nothing was kept.
+// is empty if nothing was kept.
 type LogFile struct {
 	Name   string `json:"name,omitempty"`
 	Kept   int64  `json:"kept"`

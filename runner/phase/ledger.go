@@ -18,7 +18,7 @@ type Ledger interface {
 	// Update records the location of a run that has not ended.
 	Update(ctx context.Context, run catalog.Run) error
 	// Commit ends a run with its outputs; it is idempotent by the run's key. A run that has ended otherwise is
-	// catalog.ErrEnded, or ErrSuperseded where another attempt has taken over: then the result is of no use.
+	// catalog.ErrEnded, or ErrSuperseded if another attempt has taken over: then the result is of no use.
 	Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error
 	// Amend changes the outcome of an ended run.
 	Amend(ctx context.Context, run catalog.Run) error

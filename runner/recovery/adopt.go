@@ -76,7 +76,7 @@ func leaveUnharvested(p *pass, t *workspace.StateFile, location workspace.Locati
 // ending bounds the wait for the supervisor of a killed launcher, which has the ingest directory until it has ended, too.
 const ending = time.Second
 
-// adoptIngest takes over the ingest directory of a run; it returns nil where that is lost, and cas.ErrOwned where the launcher
+// adoptIngest takes over the ingest directory of a run; it returns nil if that is lost, and cas.ErrOwned if the launcher
 // lives or another gc is at it.
 func adoptIngest(p *pass, key catalog.Key, name string, wait time.Duration) (*cas.Ingest, error) {
 	for deadline := time.Now().Add(wait); ; time.Sleep(5 * time.Millisecond) {

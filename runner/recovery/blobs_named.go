@@ -36,6 +36,6 @@ func readNamed(ctx context.Context, p *pass, expired expiredRuns) (*blob.Digests
 			return nil
 		}
 		err := p.Catalog.Outputs(ctx, run.Key, func(e outputs.Entry) bool { return e.Rejected != "" || note(e.SHA256) })
-		return workspace.Ignore(err, catalog.ErrNotFound) // removed meanwhile
+		return workspace.Ignore(err, catalog.ErrNotFound) // it was just removed
 	})
 }

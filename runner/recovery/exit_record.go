@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// resumableEnd reads the exit record of a run. It returns false where there is none, or where the working directory may be
+// resumableEnd reads the exit record of a run. It returns false if there is none, or if the working directory may be
 // incomplete.
 func resumableEnd(host *phase.Host, run catalog.Run) (ended phase.Ended, whole bool, err error) {
 	state := workspace.StatePath(host.Root, run.Key)

@@ -19,7 +19,7 @@ func findForeign(ctx context.Context, p *pass) {
 	paths, err := filepath.Glob(filepath.Join(p.Tmp, lockdir.RunPrefix+"*"))
 	p.report.fail(err)
 	for _, path := range paths {
-		if isMine(p, path) && !recorded(ctx, p, path) && isMine(p, path) { // again: a run that has ended meanwhile removed it
+		if isMine(p, path) && !recorded(ctx, p, path) && isMine(p, path) { // again: a run that has just ended removed it
 			p.report.Foreign = append(p.report.Foreign, path)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 )
 
-// commit commits the record of a run and returns the row, or a superseded lost one; one without an id where there was nothing
+// commit commits the record of a run and returns the row, or a superseded lost one; one without an id if there was nothing
 // to commit.
 func (c committer) commit(ctx context.Context, key catalog.Key) (none catalog.Run, err error) {
 	path := pending.Path(c.Host, key)
@@ -75,7 +75,7 @@ func (c committer) write(ctx context.Context, key catalog.Key, run catalog.Run, 
 	return c.Catalog.Get(context.WithoutCancel(ctx), key)
 }
 
-// create writes the intent again where the catalog was restored from a backup that is older than the run.
+// create writes the intent again if the catalog was restored from a backup that is older than the run.
 func (c committer) create(ctx context.Context, run catalog.Run) error {
 	_, err := c.Catalog.Get(ctx, run.Key)
 	if errors.Is(err, catalog.ErrNotFound) {

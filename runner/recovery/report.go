@@ -17,7 +17,7 @@ type GCReport struct {
 	// Blobs and BlobBytes count the removed unnamed blobs.
 	Blobs, BlobBytes int64
 	Kept             []string // directories of runs that had ended but were not committed
-	Foreign          []string // scidex-analysis-* directories of this user that no record here names; left alone
+	Foreign          []string // scidex-analysis-* directories of this user that no record here names; they stay
 	Errors           []error
 }
 

@@ -18,11 +18,11 @@ type remains struct {
 	row    catalog.Run
 	ended  phase.Ended // as the exit record has it
 	state  *workspace.StateFile
-	ingest *cas.Ingest // nil where it is lost
+	ingest *cas.Ingest // nil if it is lost
 }
 
 // resume harvests and commits a run whose launcher was killed after the analysis had ended. It returns false, and does nothing,
-// where the working directory may be incomplete: then markLost judges.
+// if the working directory may be incomplete: then markLost decides.
 func resume(ctx context.Context, p *pass, run catalog.Run) (done bool, err error) {
 	ended, resumable, err := resumableEnd(p.Host, run)
 	if !resumable {
@@ -68,7 +68,7 @@ func resumeLocked(ctx context.Context, p *pass, left remains) (done bool, err er
 		}
 		defer ingest.Leave()
 	}
-	location.Ended = true // the record says so, also where the launcher could not note it
+	location.Ended = true // the record says so, even if the launcher could not note it
 	return true, finish(ctx, p, left, adopted{state: left.state, location: location, dir: dir, ingest: ingest})
 }
 

@@ -26,7 +26,7 @@ type tidying struct {
 }
 
 // Tidy does what GC does, by the same code, for killed runs of this root and host that have a state file: it marks them lost
-// and removes what they left. Every command that writes calls it, so it is cheap where nothing is dead (one listing, and one
+// and removes what they left. Every command that writes calls it, so it is cheap if nothing is dead (one listing, and one
 // lock to try per live run) and bounded otherwise. It does not harvest what a killed launcher had not committed: that takes
 // as long as the outputs are large, and an interrupted harvest is wasted. It ignores what has no state file, other blobs and
 // other directories. What is left to GC, and why, is logged; nothing of it is an error of the command.

@@ -28,7 +28,7 @@ const timeout = 2 * time.Minute
 // Key is the key of the host. Its zero value signs nothing.
 type Key struct {
 	File string `json:"file,omitempty"` // the private key
-	// Command has the key in place of File, PublicKey is the file of its public key.
+	// Command has the key instead of File, PublicKey is the file of its public key.
 	Command   []string `json:"command,omitempty"`
 	PublicKey string   `json:"public_key,omitempty"`
 	// Program opens scidex-oci-net.
@@ -50,7 +50,7 @@ type Reply struct {
 	KeyID string `json:"key_id"`
 }
 
-// Check returns an error where nothing could be signed now.
+// Check returns an error if nothing could be signed now.
 func (k Key) Check(ctx context.Context) error {
 	_, _, err := k.call(ctx, nil, nil)
 	return err

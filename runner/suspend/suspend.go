@@ -24,8 +24,8 @@ type suspendable interface {
 // suspendPatience is the timeout for an answer: longer than the supervisor tries.
 const suspendPatience = 10 * time.Second
 
-// Suspend stops every process of the analysis, and its clock, and then calls then; at once where none runs. Nothing that
-// would block others is half done meanwhile.
+// Suspend stops every process of the analysis, and its clock, and then calls then; at once if none runs. Nothing that
+// would block others is half done when it calls.
 func (s *Suspender) Suspend(then func()) {
 	s.ask(true)
 	s.mu.Lock()

@@ -1,4 +1,4 @@
-// Package greeting reads the greeting of a TLS client (RFC 8446, section 4.1.2), also where it is spread over records and segments,
+// Package greeting reads the greeting of a TLS client (RFC 8446, section 4.1.2), also if it is spread over records and segments,
 // without taking part in the handshake.
 package greeting
 

@@ -62,7 +62,7 @@ func plain(r *http.Request) error {
 	return nil
 }
 
-// rewrite makes the request to the server. ReverseProxy has taken away what is for one connection alone.
+// rewrite makes the request to the server. ReverseProxy has removed what is only for one connection.
 func rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL.RawQuery = r.In.URL.RawQuery
 	r.Out.Host = "" // that of the URL
@@ -70,7 +70,7 @@ func rewrite(r *httputil.ProxyRequest) {
 	r.Out.Header.Del("Te")
 }
 
-// transport dials for this exchange alone.
+// transport dials only for this exchange.
 func (x *exchange) transport() *http.Transport {
 	return &http.Transport{
 		DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return x.dial(ctx) },

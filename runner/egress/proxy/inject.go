@@ -30,7 +30,7 @@ func (x *exchange) injected(r *http.Request) (all headers, err error) {
 	return nil, x.admit(r.URL.Host, spec.PortHTTP)
 }
 
-// add sets the headers, in place of the analysis' own of these names.
+// add sets the headers, instead of the analysis' own of these names.
 func (all headers) add(r *http.Request) {
 	if len(all) == 0 {
 		return

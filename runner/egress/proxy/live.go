@@ -13,7 +13,7 @@ type live struct {
 	wait  sync.WaitGroup
 }
 
-// add reports false where no more are taken.
+// add reports false if no more are taken.
 func (l *live) add(x *exchange) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -24,7 +24,7 @@ var (
 	errDownload = errors.New("the analysis has received as much as it may")
 )
 
-// metered is a connection to a server. It counts and bounds what goes each way, and ends where the server is silent for long.
+// metered is a connection to a server. It counts and bounds what goes each way, and ends if the server is silent for long.
 type metered struct {
 	net.Conn
 	up, down       *budget
@@ -51,7 +51,7 @@ func (m *metered) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CloseWrite ends one direction, where the connection has two.
+// CloseWrite ends one direction, if the connection has two.
 func (m *metered) CloseWrite() error { return closeWrite(m.Conn) }
 
 func closeWrite(c net.Conn) error {

@@ -1,4 +1,4 @@
-// Package proxy sends requests of one run on to the hosts that it may ask, and to no other: plain ones of HTTP/1.1, and tunnels
+// Package proxy sends requests of one run on to the allowed hosts, and to no other: plain ones of HTTP/1.1, and tunnels
 // (CONNECT) whose TLS greeting names the host that was asked for. It trusts nothing that the run sends.
 package proxy
 

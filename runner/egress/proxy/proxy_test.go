@@ -138,7 +138,7 @@ func (w *world) last(n int) result.Request {
 	return w.records[n-1]
 }
 
-// client asks by the proxy, and trusts the server.
+// client sends requests by the proxy, and trusts the server.
 func client(t testing.TB, proxy string, trust *httptest.Server) *http.Client {
 	t.Helper()
 	transport := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy}), DisableCompression: true}
@@ -308,8 +308,8 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestAddresses: a name that has an address of the host's networks is not asked, also where another of its addresses is public. A proxy
-// that does not look asks it.
+// TestAddresses: a name that has an address of the host's networks is refused, even if another of its addresses is public. A proxy
+// that does not look sends the request.
 func TestAddresses(t *testing.T) {
 	for _, inside := range []string{"127.0.0.1", "10.0.0.5", "169.254.169.254", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fd00::1"} {
 		t.Run(inside, func(t *testing.T) {

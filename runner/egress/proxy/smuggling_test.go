@@ -121,7 +121,7 @@ func listening(t *testing.T, serve func(net.Conn)) net.Listener {
 	return l
 }
 
-// TestSmuggled: by a proxy that passes on what it got a request within another one's body reaches a lenient server; by ours it does not.
+// TestSmuggled: a request within another one's body reaches a lenient server by a proxy that passes on what it got, and not by this one.
 func TestSmuggled(t *testing.T) {
 	const hidden = "0\r\n\r\nGET http://other.example.org/hidden HTTP/1.1\r\nHost: x\r\n\r\n"
 	for title, header := range map[string]string{

@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/egress/greeting"
 )
 
-// tunnel connects the client with the host that CONNECT asks for, once the client has greeted that host by name.
+// tunnel connects the client with the host of its CONNECT when the client has greeted that host by name.
 func (x *exchange) tunnel(w http.ResponseWriter, r *http.Request) error {
 	if err := x.admit(r.Host, 0); err != nil {
 		return answer(w, err)

@@ -35,7 +35,7 @@ const (
 type Event struct {
 	V    int       `json:"v"` // 1
 	Type Type      `json:"type"`
-	ID   string    `json:"id"`   // of the run; empty where a refused request has none
+	ID   string    `json:"id"`   // of the run; empty if a refused request has none
 	Time time.Time `json:"time"` // UTC, in milliseconds
 	Data any       `json:"data"`
 	// Dropped is what of this run was left out since the event before, for lack of a reader.
@@ -121,7 +121,7 @@ type Log struct {
 	Stream  string  `json:"stream"` // "stdout", "stderr"
 	Offset  int64   `json:"offset"` // of the first byte in the stream
 	Text    *string `json:"text,omitempty"`
-	Base64  []byte  `json:"base64,omitempty"` // in place of Text, where that would not be UTF-8
+	Base64  []byte  `json:"base64,omitempty"` // instead of Text, if that would not be UTF-8
 }
 
 // NewLog makes the data of a part of a stream.

@@ -60,11 +60,11 @@ func From(ctx context.Context) *Run {
 	return r
 }
 
-// Recorded reports whether there will be spans: a caller that does not record its own has none of ours either.
+// Recorded reports whether there will be spans: a caller that does not record its own gets none of scidex-oci either.
 func (r *Run) Recorded() bool { return r != nil && (r.parent.Trace == "" || r.parent.Sampled) }
 
-// Variables are the trace context of what happens in a phase, AnalysisPhase or HookPhase; nil where there is none. It is the
-// caller's own where nothing is recorded.
+// Variables are the trace context of what happens in a phase, AnalysisPhase or HookPhase; nil if there is none. It is the
+// caller's own if nothing is recorded.
 func (r *Run) Variables(phase string) map[string]string {
 	switch {
 	case r == nil:

@@ -11,10 +11,10 @@ const (
 	UserIDs                // newuidmap
 	GroupIDs               // newgidmap
 	Groups                 // the launcher, preparing the move into a control group
-	Catalog                // the launcher, its catalog work beside the run
+	Catalog                // the launcher, its catalog work at the same time as the run
 	Digests                // the launcher, the digests of the inputs
 	Supervisor             // the supervisor
-	Init                   // the container's first process: libcontainer's init, then ours
+	Init                   // the container's first process: libcontainer's init, then that of scidex-oci
 	Analysis               // the analysis
 	lanes                  // their number
 )

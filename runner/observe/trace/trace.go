@@ -97,7 +97,7 @@ type Steps struct {
 	mu     sync.Mutex
 }
 
-// Steps starts the first of several steps; nil where nothing is traced.
+// Steps starts the first of several steps; nil if nothing is traced.
 func (t *Tracer) Steps(lane Lane) *Steps {
 	if t == nil {
 		return nil
@@ -130,7 +130,7 @@ func With(ctx context.Context, t *Tracer) context.Context {
 	return context.WithValue(ctx, key{}, t)
 }
 
-// From is the context's tracer, nil where nothing is traced.
+// From is the context's tracer, nil if nothing is traced.
 func From(ctx context.Context) *Tracer {
 	t, _ := ctx.Value(key{}).(*Tracer)
 	return t

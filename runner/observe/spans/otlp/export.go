@@ -61,7 +61,7 @@ func next(from *json.Decoder) (traces []spans.Trace, err error) {
 	return traces, nil
 }
 
-// send sends one request, and again where the receiver may take it later.
+// send sends one request, and again if the receiver may take it later.
 func (s Settings) send(ctx context.Context, client *http.Client, traces []spans.Trace) error {
 	body, header, err := s.body(traces)
 	if err != nil {
