@@ -42,7 +42,7 @@ func begin(ctx context.Context, host *phase.Host, req request.Request, launched 
 	return beginIn(ctx, host, host.Catalog, req, launched)
 }
 
-// checkKey returns why nothing could be signed that is to be.
+// checkKey reports why the statement could not be signed.
 func checkKey(ctx context.Context, key signing.Key) error {
 	if !key.Given() {
 		return nil

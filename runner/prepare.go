@@ -8,13 +8,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/preload"
 )
 
-// prepare adds to the plan what the analysis does not ask for.
+// prepare adds to the plan the list of fonts, and what Python imports before the turn of the run.
 func (r *run) prepare(ctx context.Context) {
 	r.addFonts(ctx)
 	r.preload()
 }
 
-// preload has Python started and its modules imported before the turn of a run that may wait for it, if nothing prevents that.
+// preload has Python started, and modules imported, before the turn of a run that may wait for it, if nothing prevents that.
 func (r *run) preload() {
 	p := r.task.Plan
 	if p.Inputs.Script == nil || r.task.Request.Admit == nil {

@@ -30,7 +30,7 @@ func (t traced) Run(ctx context.Context, req request.Request) (result.Result, er
 	return res, err
 }
 
-// recorded returns a context that traces, where spans are recorded, and its tracer.
+// recorded returns a context that traces if spans are recorded, and its tracer.
 func recorded(ctx context.Context, of *spans.Run) (context.Context, *trace.Tracer) {
 	tracer := trace.From(ctx)
 	if tracer == nil && of.Recorded() {

@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// repeating gives a request that repeats a run, and has no standard input of its own, that of the run.
+// repeating gives a request that repeats a run, and has no standard input of its own, the standard input of that run.
 type repeating struct {
 	Runner
 	host *phase.Host
