@@ -74,7 +74,7 @@ func beginIn(ctx context.Context, host *phase.Host, ledger phase.Ledger, req req
 	defer tracer.Span(trace.Run, "write the intent")()
 	suspender := cmp.Or(req.Suspender, &suspend.Suspender{})
 	var space *workspace.Workspace
-	err = suspender.Steady(func() (err error) {
+	err = suspender.Uninterrupted(func() (err error) {
 		space, err = workspace.Begin(ctx, host, ledger, workspace.Intent{Key: p.Key, Analysis: p.Analysis, Account: p.Account, Limits: p.Limits})
 		return err
 	})

@@ -33,5 +33,5 @@ func (r *run) ingest() (_ *cas.Ingest, err error) {
 func (r *run) commit(ctx context.Context, end commit.End) error {
 	defer r.span("commit")()
 	r.space.WaitNoted()
-	return r.task.Suspender.Steady(func() error { return commit.Run(ctx, r.host, r.ledger, end, r.task.Request.Stop) })
+	return r.task.Suspender.Uninterrupted(func() error { return commit.Run(ctx, r.host, r.ledger, end, r.task.Request.Stop) })
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
-// TestEventsWithoutAnEnd: if the supervisor was lost nothing says when the analysis ended, and the kernel has counted all the
+// TestEventsWithoutAnExitTime: if the supervisor was lost nothing says when the analysis ended, and the kernel has counted all the
 // same. An event without a time would keep the result out of the catalog for good.
-func TestEventsWithoutAnEnd(t *testing.T) {
+func TestEventsWithoutAnExitTime(t *testing.T) {
 	failure := &phase.Failure{Reason: outcome.ReasonSupervisorLost, Err: catalog.ErrNotFound}
 	ended := phase.Ended{Failure: failure, Audit: true, Command: []string{"true"}, Report: result.Report{Evidence: result.Evidence{PidsDenied: 1}}}
 	now := time.Now()

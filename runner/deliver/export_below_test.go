@@ -103,8 +103,8 @@ func exportBelow(t *testing.T, host *phase.Host, run catalog.Run, dir string, ov
 	return wrote, err
 }
 
-// TestExportGoesWhereItWasNamed: a directory that is exchanged after it was named is not written to, and nothing in it is removed.
-func TestExportGoesWhereItWasNamed(t *testing.T) {
+// TestExportIntoAnExchangedDirectory: a directory that is exchanged after it was named is not written to, and nothing in it is removed.
+func TestExportIntoAnExchangedDirectory(t *testing.T) {
 	host, run := exported(t)
 	for name, export := range map[string]func(dir string) (do func() error, end func() error){
 		"of one run": func(dir string) (func() error, func() error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
-// TestExportSaysWhatItLeavesOut: an output at the place of the result is not written, which each export says.
-func TestExportSaysWhatItLeavesOut(t *testing.T) {
+// TestExportWarnsOfLeftOut: an output at the place of the result is not written, which each export says.
+func TestExportWarnsOfLeftOut(t *testing.T) {
 	for _, tt := range []struct {
 		paths []string
 		want  string

@@ -110,7 +110,7 @@ func TestJudge(t *testing.T) {
 }
 
 // Whose limit it was is said with the kernel's figures, and never with a limit that was not reached.
-func TestOutOfMemorySays(t *testing.T) {
+func TestOutOfMemoryMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit   *result.OOMLimit
 		outer   bool
@@ -148,7 +148,7 @@ func TestOutOfMemorySays(t *testing.T) {
 	}
 }
 
-func TestOutOfPidsSays(t *testing.T) {
+func TestOutOfPidsMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		peak  int64
 		outer bool

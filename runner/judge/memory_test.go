@@ -15,7 +15,7 @@ import (
 )
 
 // A stop ends a run that the kernel had killed before no more.
-func TestWhatEndedAStoppedRun(t *testing.T) {
+func TestEndedByStop(t *testing.T) {
 	at := time.Unix(1000, 0)
 	for name, c := range map[string]struct {
 		kills    int64

@@ -29,7 +29,7 @@ func (d departing) List(_ context.Context, filter catalog.Filter) ([]catalog.Run
 }
 
 // A directory that a run took along when it ended is not another's, one that no run has is.
-func TestFindForeignBesideAnEnd(t *testing.T) {
+func TestFindForeignWhileARunEnds(t *testing.T) {
 	tmp := t.TempDir()
 	for _, id := range []string{"ends", "other"} {
 		if err := os.Mkdir(filepath.Join(tmp, lockdir.RunPrefix+id), 0o700); err != nil {

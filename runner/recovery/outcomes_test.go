@@ -81,7 +81,7 @@ func openFar(t *testing.T, keep func(ctx context.Context) error) *blob.Store {
 
 // A command that is about something else gives all outcomes together their time, and none of the others a try after one
 // met a blob store that does not answer. gc tries each.
-func TestOutcomesOfAHurriedCommand(t *testing.T) {
+func TestOutcomesInBoundedTime(t *testing.T) {
 	for _, tc := range []struct {
 		hurried bool
 		err     error
@@ -140,7 +140,7 @@ func TestOutcomeWithoutItsBlob(t *testing.T) {
 }
 
 // No gc of another root removes from the same directory what an outcome is about to name.
-func TestOutcomeHoldsItsBlobs(t *testing.T) {
+func TestOutcomeLocksItsBlobs(t *testing.T) {
 	blobs, err := blob.Open(filepath.Join(t.TempDir(), "blobs"))
 	if err != nil {
 		t.Fatal(err)

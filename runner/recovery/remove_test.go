@@ -28,7 +28,7 @@ var errMayNot = errors.New("the role may not delete")
 func (readOnlyRole) MayDelete(context.Context) error { return errMayNot }
 
 // A role that may not delete gets that error before the kept directory is removed.
-func TestRemoveAsksFirst(t *testing.T) {
+func TestRemoveWithoutTheRight(t *testing.T) {
 	cat, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"))
 	if err != nil {
 		t.Fatal(err)

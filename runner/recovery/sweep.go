@@ -56,7 +56,7 @@ func sweepStateFile(ctx context.Context, p *pass, key catalog.Key) error {
 		return errors.Join(err, t.Close())
 	}
 	if err == nil && !run.State.Final() {
-		return cleanUnbegun(ctx, p, t, run)
+		return cleanWithoutIntent(ctx, p, t, run)
 	}
 	if pending.Exists(p.Host, key) {
 		p.record(t.Read(workspace.LocationOf(run)).Dir)

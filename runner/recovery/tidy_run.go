@@ -24,7 +24,7 @@ func tidyRun(ctx context.Context, p *pass, t *workspace.StateFile, key catalog.K
 	}
 	open := err == nil && !run.State.Final()
 	if open && (run.Host != p.hostname || ofAnotherRoot(p.Root, run)) {
-		return cleanUnbegun(ctx, p, t, run)
+		return cleanWithoutIntent(ctx, p, t, run)
 	}
 	if open {
 		_, resumable, err := resumableEnd(p.Host, run)

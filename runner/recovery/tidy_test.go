@@ -32,7 +32,7 @@ func livesAndMore(t testing.TB, n int, log *strings.Builder) *phase.Host {
 }
 
 // Where nobody is dead nothing is asked of the catalog, and nothing changes.
-func TestTidyOfTheLiving(t *testing.T) {
+func TestTidyIgnoresLiveRuns(t *testing.T) {
 	var log strings.Builder
 	for _, n := range []int{0, 20} {
 		r := livesAndMore(t, n, &log)

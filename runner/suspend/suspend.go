@@ -7,7 +7,7 @@ import (
 
 // Suspender suspends the analysis of the run whose Request has it, while one runs. The zero value is ready.
 type Suspender struct {
-	mu      sync.Mutex // see Steady
+	mu      sync.Mutex // see Uninterrupted
 	run     suspendable
 	asked   bool
 	answers chan struct{} // at most one waits
@@ -67,7 +67,7 @@ func (s *Suspender) ask(suspend bool) {
 
 // Start makes an analysis suspendable from then on, until End.
 func (s *Suspender) Start(run suspendable) error {
-	return s.Steady(func() error {
+	return s.Uninterrupted(func() error {
 		if err := run.Start(); err != nil {
 			return err
 		}
@@ -94,8 +94,8 @@ func (s *Suspender) Answered() {
 	}
 }
 
-// Steady does what must not be half done while the launcher is stopped: a transaction would block all others.
-func (s *Suspender) Steady(do func() error) error {
+// Uninterrupted does what must not be half done while the launcher is stopped: a transaction would block all others.
+func (s *Suspender) Uninterrupted(do func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return do()

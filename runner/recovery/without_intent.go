@@ -9,9 +9,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// cleanUnbegun removes what a launcher left that was killed before it could write its intent, and releases the lock: a worker's, of
+// cleanWithoutIntent removes what a launcher left that was killed before it could write its intent, and releases the lock: a worker's, of
 // an analysis that is queued, or runs elsewhere by now. A run that has not ended otherwise is left to markLost.
-func cleanUnbegun(ctx context.Context, p *pass, t *workspace.StateFile, run catalog.Run) error {
+func cleanWithoutIntent(ctx context.Context, p *pass, t *workspace.StateFile, run catalog.Run) error {
 	location := t.Read(workspace.Location{})
 	theirs := workspace.LocationOf(run).Launcher
 	switch {

@@ -17,7 +17,7 @@ import (
 
 // A worker that is killed before its intent is written leaves a state file and a queued row. Nothing of that stays after gc, nor
 // after what every command does, and the row stays queued.
-func TestUnbegun(t *testing.T) {
+func TestKilledBeforeTheIntent(t *testing.T) {
 	for name, recover := range map[string]func(host *phase.Host) error{
 		"gc":   func(host *phase.Host) error { _, err := GC(t.Context(), host, false, Retention{}); return err },
 		"tidy": func(host *phase.Host) error { Tidy(t.Context(), host); return nil },
