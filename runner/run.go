@@ -59,7 +59,7 @@ func (r *run) finish(ctx context.Context) (result.Result, error) {
 			return r.keep(ctx, end, err) // as it was committed: the hook is due again
 		}
 		end = delivered
-	case !errors.Is(err, phase.ErrSuperseded):
+	case !errors.Is(err, phase.ErrSuperseded): // what a superseded run made is removed
 		return r.keep(ctx, r.unexported(end), err)
 	}
 	end = r.clean(ctx, end)
