@@ -20,7 +20,7 @@ type Places struct {
 }
 
 // below are the directories with fonts, with fontconfig's configuration and with Python's packages: each changes its time
-// of modification where a font or a package is added or removed. Below the first ones all directories count.
+// of modification if a font or a package is added or removed. Below the first ones all directories count.
 var (
 	fontDirs    = []string{"usr/share/fonts", "usr/local/share/fonts", "share/fonts", "fonts"}
 	packageDirs = []string{

@@ -14,7 +14,7 @@ var plots = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b
 // maxScript is how much of a script is searched, in bytes.
 const maxScript = 1 << 20
 
-// Wanted reports whether a script seems to plot with matplotlib, whose cache directory is ours.
+// Wanted reports whether a script seems to plot with matplotlib, whose cache directory is scidex-oci's.
 func Wanted(a spec.Analysis, script io.ReaderAt) bool {
 	if _, own := a.Env["MPLCONFIGDIR"]; own {
 		return false

@@ -54,7 +54,7 @@ type Opener struct {
 	Boundary func() (*binds.Boundary, error)                // called only for what is opened: it takes 0.1 ms
 }
 
-// Open opens all inputs of an analysis. scriptSource is the file of the script: the named one, or its blob where a run is
+// Open opens all inputs of an analysis. scriptSource is the file of the script: the named one, or its blob if a run is
 // repeated.
 func (o Opener) Open(a spec.Analysis, scriptSource string) (_ *Set, err error) {
 	set := &Set{}

@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// openAndScan opens inputs as a run with an id of its own does, where no place is out of bounds.
+// openAndScan opens inputs as a run with an id of its own does, without anything that must not be bound.
 func openAndScan(t *testing.T, a spec.Analysis) (*Set, error) {
 	t.Helper()
 	open := Opener{scan.Reader{}, nil, func() (*binds.Boundary, error) { return &binds.Boundary{}, nil }}

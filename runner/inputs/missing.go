@@ -22,7 +22,7 @@ type MissingError struct {
 func (e *MissingError) Error() string { return fmt.Sprintf("%s %q: does not exist", e.Flag, e.Path) }
 
 // Likely adds to the error of a missing file what was probably meant. It looks at the directories of the host, so it is for
-// their user alone.
+// their user only.
 func Likely(err error) error {
 	var missing *MissingError
 	if !errors.As(err, &missing) {
@@ -38,7 +38,7 @@ func Likely(err error) error {
 	return fmt.Errorf("%w; %s", err, meant)
 }
 
-// fixedPlace is where the directory of a flag is inside, "" where the user chooses it.
+// fixedPlace is where the directory of a flag is inside, "" if the user chooses it.
 func fixedPlace(flag string) string {
 	switch flag {
 	case "--data", "--docs":

@@ -20,7 +20,7 @@ type Script struct {
 	Inside string   // its path there
 	File   *os.File // open for reading
 	Mode   fs.FileMode
-	// Alone is the script where no project shows it: a run gets a copy of the kept script, and a bundle binds it.
+	// Alone is the script if no project shows it: a run gets a copy of the kept script, and a bundle binds it.
 	Alone *sandbox.Bind
 }
 
@@ -59,7 +59,7 @@ func (o Opener) openScript(set *Set, a spec.Analysis, source string) error {
 	}
 	set.Script.Alone = &in.Bind
 	if source != a.Script {
-		return o.describe(&in) // our own blob
+		return o.describe(&in) // a blob of scidex-oci's
 	}
 	return o.check(&in)
 }

@@ -35,7 +35,7 @@ func File() rootfs.File {
 	return rootfs.File{Path: dir + "/sitecustomize.py", Data: hook, Mode: 0o444}
 }
 
-// Variables are what the interpreter is started with besides the analysis' own environment, "NAME=VALUE", for the modules of
+// Variables are what the interpreter is started with in addition to the analysis' own environment, "NAME=VALUE", for the modules of
 // --preload. The hook removes them.
 func Variables(modules string) []string {
 	if modules == "" {
@@ -48,7 +48,7 @@ func Variables(modules string) []string {
 var python = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^python3?(\.[0-9]+)?$`) })
 
 // Obstacle is why a script is not made ready; empty: it is. command runs the script at path inside, env is the environment
-// without ours.
+// without what scidex-oci adds.
 func Obstacle(a spec.Analysis, command []string, inside string, script io.ReaderAt, env map[string]string) string {
 	direct := Direct(command)
 	switch {

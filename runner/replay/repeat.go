@@ -310,7 +310,7 @@ func (p *replayer) tell(err error) {
 	}
 }
 
-// differs says how an input has changed; "" where it has not.
+// differs says how an input has changed; "" if it has not.
 func (p *replayer) differs(ctx context.Context, f *digest.Digests, account idmap.Account, was result.Input) string {
 	now, err := p.look(ctx, f, account, was)
 	switch {

@@ -14,5 +14,5 @@ type Hook struct {
 	Timeout time.Duration     // then SIGTERM
 	Grace   time.Duration     // from SIGTERM to SIGKILL
 	Output  io.Writer         // receives standard output and standard error as they come
-	Environ map[string]string // besides that of this process
+	Environ map[string]string // in addition to that of this process
 }

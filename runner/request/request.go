@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Model is the run that a request repeats; its ID is empty where there is none.
+// Model is the run that a request repeats; its ID is empty if there is none.
 func (req Request) Model(key catalog.Key) catalog.Key {
 	if req.Again {
 		return catalog.Key{ID: key.ID, Attempt: key.Attempt - 1}
@@ -42,7 +42,7 @@ type Request struct {
 	Replay catalog.Key
 	// Reuse returns the result of a complete run of the same action, if any. DigestInputs must be full.
 	Reuse bool
-	// NoAudit leaves the analysis' connections to the kernel alone: refused ones are not recorded.
+	// NoAudit leaves the analysis' connections to the kernel: refused ones are not recorded.
 	NoAudit bool
 	// Caller is for hints, and for what a mistyped path may have meant.
 	Caller Caller
@@ -54,12 +54,12 @@ type Request struct {
 	Stdin io.Reader
 	// Stdout and Stderr receive the analysis' streams as they come.
 	Stdout, Stderr io.Writer
-	// Terminal, where not nil, is the analysis' three streams in place of Stdin, Stdout and Stderr, and its controlling
+	// Terminal, if not nil, is the analysis' three streams instead of Stdin, Stdout and Stderr, and its controlling
 	// terminal.
 	Terminal *os.File
-	// Command, where not nil, is run in place of the analysis' command or script, which is still shown.
+	// Command, if not nil, is run instead of the analysis' command or script, which is still shown.
 	Command []string
-	// Observe, where not nil, receives all events, from several goroutines, except the end: the caller makes
+	// Observe, if not nil, receives all events, from several goroutines, except the end: the caller makes
 	// event.TypeFinished from the result. The data of event.TypeStarted are a Result. It must not block for long. Its first
 	// error becomes a warning of the result, and changes nothing else.
 	Observe func(event.Event) error

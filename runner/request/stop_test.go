@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestWishToStop: it ends a scan, but only one that takes long, and is told.
+// TestWishToStop: it ends a scan, but only one that takes long, and the reason is returned.
 func TestWishToStop(t *testing.T) {
 	stop := make(chan StopSignal, 1)
 	stop <- StopSignal{Name: "SIGINT"}

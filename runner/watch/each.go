@@ -13,7 +13,7 @@ import (
 const eachPage = 500
 
 // Each is List for any number of runs: it calls yield for each, the newest first, until yield returns false. No connection
-// is held meanwhile, so that yield may use the catalog.
+// is held while yield runs, so that it may use the catalog.
 func Each(ctx context.Context, host *phase.Host, filter catalog.Filter, yield func(catalog.Run) bool) error {
 	waiting, _, err := pending.List(host)
 	if err != nil {

@@ -88,7 +88,7 @@ func (f *follower) follow(ctx context.Context, on bool) (err error) {
 	}
 }
 
-// ended reads the row of a run that is not held any more; where that has no end, it returns otherwise.
+// ended reads the row of a run that is not held any more; if that has no end, it returns otherwise.
 func (f *follower) ended(ctx context.Context, otherwise error) error {
 	run, err := f.Catalog.Get(ctx, f.run.Key)
 	if err != nil {
@@ -178,7 +178,7 @@ type growing struct {
 }
 
 // copy opens the file once it exists, and copies what was appended since the last call. It stays open: it is renamed to a
-// blob, or removed beside one with the same content.
+// blob, or removed because there is one with the same content.
 func (g *growing) copy(path string) error {
 	if g.to == nil {
 		return nil

@@ -39,7 +39,7 @@ type Live struct {
 	location workspace.Location
 }
 
-// Attach finds the launcher of a run and proves by its lock that the run lives. It returns ErrDead where it does not, and an
+// Attach finds the launcher of a run and proves by its lock that the run lives. It returns ErrDead if it does not, and an
 // ElsewhereError for a run of another host, root or PID namespace.
 func Attach(host *phase.Host, run catalog.Run) (*Live, error) {
 	if run.State == outcome.Queued {
@@ -190,7 +190,7 @@ func AskedToStop(host *phase.Host, id string) (who []int64) {
 	for _, path := range states {
 		state, err := os.Open(path)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // it has just ended
 		}
 		locked, _ := flock.Locked(state, workspace.FirstAsker, workspace.FirstAsker+workspace.Askers)
 		for _, asker := range locked {
@@ -201,7 +201,7 @@ func AskedToStop(host *phase.Host, id string) (who []int64) {
 	return who
 }
 
-// Usage is what the run's control group counts now; an error where there is none, as under best effort.
+// Usage is what the run's control group counts now; an error if there is none, as under best effort.
 func (l *Live) Usage() (cgroup.Usage, error) {
 	location, err := l.read() // the groups are made after the intent
 	if err != nil {

@@ -116,7 +116,7 @@ func TestAttachToAnother(t *testing.T) {
 	}
 }
 
-// What cannot be told from here is said to be elsewhere; where nobody has the lock it is dead all the same.
+// A launcher that cannot be judged from here is elsewhere; if nobody has the lock it is dead all the same.
 func TestAttachElsewhere(t *testing.T) {
 	r, run, held, location := alive(t)
 	refuses := func(run catalog.Run, words string) {

@@ -17,7 +17,7 @@ func Show(ctx context.Context, host *phase.Host, run catalog.Run) (result.Result
 	return show(ctx, host, run, func(result.Result) bool { return true })
 }
 
-// Summary is Show for a person: it lists up to most outputs, and as many rejected entries where they are among the first of
+// Summary is Show for a person: it lists up to most outputs, and as many rejected entries if they are among the first of
 // all.
 func Summary(ctx context.Context, host *phase.Host, run catalog.Run, most int64) (result.Result, error) {
 	return show(ctx, host, run, func(listed result.Result) bool {

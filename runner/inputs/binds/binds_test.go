@@ -104,7 +104,7 @@ func TestTrail(t *testing.T) {
 	if !fromFile.within(fromDir) || fromDir.within(fromFile) {
 		t.Error("a file is within its directory, not the other way round")
 	}
-	// Each of the three ways tells alone.
+	// Each of the three ways is enough.
 	id := func(n uint64) []inode.ID { return []inode.ID{{Dev: 1, Ino: n}} }
 	dirOf := Identity{path: "/a", ids: id(1), at: location{inode.ID{Dev: 8, Ino: 1}, "/x"}}
 	for name, c := range map[string]struct {

@@ -123,7 +123,7 @@ func (t *Identity) climb(dir *os.File, path string) error {
 	return t.reachesRoot()
 }
 
-// reachesRoot checks that the last inode is the root directory's: nothing was moved meanwhile.
+// reachesRoot checks that the last inode is the root directory's: nothing was moved during the climb.
 func (t *Identity) reachesRoot() error {
 	root, err := inode.Stat(unix.AT_FDCWD, "/")
 	if err == nil && inode.Of(root) != t.ids[len(t.ids)-1] {

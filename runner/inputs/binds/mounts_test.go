@@ -23,14 +23,14 @@ func TestMountsBelowAreRefused(t *testing.T) {
 			at := filepath.Join(dir, "data", name)
 			inodetest.BindMount(t, dir+"/other", at)
 			expectMounted(t, dir+"/data", at)
-			// What is beside, and what is mounted, is bound like any other.
+			// What is next to a mount, and what is mounted, is bound like any other.
 			expectMounted(t, dir+"/other", "")
 			expectMounted(t, at, "")
 		}
 	})
 }
 
-// expectMounted checks what RefuseMounts says; mounted is empty where it must say nothing.
+// expectMounted checks what RefuseMounts says; mounted is empty if it must say nothing.
 func expectMounted(t *testing.T, dir, mounted string) {
 	t.Helper()
 	b, err := newBoundary(nil, nil, quiet())
@@ -85,7 +85,7 @@ func TestMountsInChroot(t *testing.T) {
 		dir := inodetest.Tree(t, "new/proc/", "new/data/sub/1", "new/data2/1", "other/1")
 		inodetest.BindMount(t, dir+"/other", dir+"/new/data/sub")
 		inodetest.BindMount(t, "/proc", dir+"/new/proc")
-		inodetest.Try(t, unix.Chroot(dir+"/new")) // of this thread alone: unshare(CLONE_NEWNS) implies CLONE_FS
+		inodetest.Try(t, unix.Chroot(dir+"/new")) // only of this thread: unshare(CLONE_NEWNS) implies CLONE_FS
 		expectMounted(t, "/data", "/data/sub")
 		expectMounted(t, "/data2", "")
 		expectMounted(t, "/data/sub", "")

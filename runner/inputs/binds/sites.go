@@ -11,12 +11,12 @@ import (
 
 // Host is what of the host a bound file could expose. Paths are absolute; empty ones are ignored.
 type Host struct {
-	Private  []string // scidex-oci's own data: its root, and files and directories besides
+	Private  []string // scidex-oci's own data: its root, and further files and directories
 	Key      string   // the private key that signs statements
 	Tmp      string   // where runs have their working directories
 	Database string   // the URL of the catalog's database
 	UID      int      // the caller's
-	// Getenv returns a variable of the launcher's environment, "" where it is not set.
+	// Getenv returns a variable of the launcher's environment, "" if it is not set.
 	Getenv func(name string) string
 }
 

@@ -50,7 +50,7 @@ type Maker struct{ Dir string }
 // Symbolic links are entries themselves. Memory does not depend on their number. What cannot be read, is mounted below, or
 // lies deeper than 256 directories is an error, and so is the end of ctx.
 //
-// Each file is read at some moment of the walk: what is written meanwhile may be in it or not, see Newest.
+// Each file is read at some moment of the walk: what is written during the walk may be in it or not, see Newest.
 func (m Maker) Of(ctx context.Context, f *os.File, kind Kind) (Print, error) {
 	st, err := inode.Stat(int(f.Fd()), "")
 	if err != nil {

@@ -211,7 +211,7 @@ func TestFailedLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestUnchangedFilesAreNotRead: what is remembered costs the walk alone, as the kernel counts the bytes that were read.
+// TestUnchangedFilesAreNotRead: what is remembered costs only the walk, as the kernel counts the bytes that were read.
 func TestUnchangedFilesAreNotRead(t *testing.T) {
 	const size = 4 << 20
 	dir := tree(t)
@@ -331,7 +331,7 @@ func skipUntimely(t *testing.T, dir string) {
 	}
 }
 
-// read is how many bytes this process has read by system calls meanwhile (rchar, proc_pid_io(5)).
+// read is how many bytes this process has read by system calls (rchar, proc_pid_io(5)).
 func read(t *testing.T, do func()) int64 {
 	t.Helper()
 	runtime.GC() // finalisers close what others opened

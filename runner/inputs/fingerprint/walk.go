@@ -180,7 +180,7 @@ func (w *walk) regular(h hash.Hash, dir *os.File, name, path string, st *unix.St
 	return nil
 }
 
-// file is the digest of a file's bytes, cached where it has not changed.
+// file is the digest of a file's bytes, cached if it has not changed.
 func (w *walk) file(path string, st *unix.Statx_t, open func() (*os.File, error)) (sum, error) {
 	if digest, ok := w.memory.find(path, st); ok {
 		return digest, w.memory.note(path, st, digest)

@@ -35,7 +35,7 @@ func (s Scanner) fileOf(fd int) (f memoryFile, err error) {
 	return f, nil
 }
 
-// load reads the cache; nothing where the file is missing, damaged, of another version or writable by others than the
+// load reads the cache; nothing if the file is missing, damaged, of another version or writable by others than the
 // caller.
 func (f memoryFile) load() *memory {
 	raw, err := f.read()

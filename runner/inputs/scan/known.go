@@ -15,7 +15,7 @@ import (
 // the key was added or removed since.
 var errStale = errors.New("what was remembered is wrong")
 
-// recall skips a directory that has not changed since it was cached, and descends into it where it has subdirectories. It
+// recall skips a directory that has not changed since it was cached, and descends into it if it has subdirectories. It
 // leaves everything else to those who open the directory.
 func (w *walk) recall(at int, name string) (known bool, err error) {
 	if w.memory == nil || strings.HasPrefix(name, lockdir.RunPrefix) {

@@ -198,7 +198,7 @@ func TestSmallTreesAreNotRemembered(t *testing.T) {
 	}
 }
 
-// TestDamagedMemory: a file that is not whole, not ours or not what is there is ignored and replaced.
+// TestDamagedMemory: a file that is not whole, of another user, or of another tree is ignored and replaced.
 func TestDamagedMemory(t *testing.T) {
 	t.Parallel()
 	l := largeTree(t)
@@ -256,7 +256,7 @@ func misled(records []record, names string) *memory {
 	return &memory{records: records}
 }
 
-// TestStaleMemory: where a remembered name is gone although its directory has not changed, nothing that
+// TestStaleMemory: if a remembered name is gone although its directory has not changed, nothing that
 // is remembered is believed.
 func TestStaleMemory(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/inode/inodetest"
 )
 
-// TestMountsBelowAreRefused by the walk alone.
+// TestMountsBelowAreRefused by the walk, without the check of mounts.
 func TestMountsBelowAreRefused(t *testing.T) {
 	inodetest.WithMounts(t, func() {
 		for _, name := range []string{"plain", "with space", "tab\tand\nnewline", `back\slash`, `\040`, "#"} {

@@ -61,7 +61,7 @@ func (w *walk) run(top int) (found *Special, err error) {
 	return found, err
 }
 
-// step scans the next directory, or goes up where the current one has no more.
+// step scans the next directory, or goes up if the current one has no more.
 func (w *walk) step() (*Special, error) {
 	l := &w.levels[len(w.levels)-1]
 	name, left, more := strings.Cut(l.left, "\x00")
@@ -86,7 +86,7 @@ func (w *walk) step() (*Special, error) {
 	return w.look(fd, name, st)
 }
 
-// look reads the open directory, and descends into it where it has subdirectories.
+// look reads the open directory, and descends into it if it has subdirectories.
 func (w *walk) look(fd int, name string, st *unix.Statx_t) (*Special, error) {
 	list, found, err := w.read(fd)
 	if err == nil && strings.HasPrefix(name, lockdir.RunPrefix) && lockdir.RunLocked(fd) {
@@ -103,7 +103,7 @@ func (w *walk) look(fd int, name string, st *unix.Statx_t) (*Special, error) {
 	return nil, w.enter(fd, name, st, list, false)
 }
 
-// enter takes the directory over, or closes it where there is nothing below.
+// enter takes the directory over, or closes it if there is nothing below.
 func (w *walk) enter(fd int, name string, st *unix.Statx_t, list listing, known bool) error {
 	if list.subdirs == "" {
 		return unix.Close(fd)
@@ -117,7 +117,7 @@ func (w *walk) enter(fd int, name string, st *unix.Statx_t, list listing, known 
 	return unix.Close(fd)
 }
 
-// leave goes up. A directory that was closed meanwhile must still be the one above.
+// leave goes up. A directory that was closed must still be the one above.
 func (w *walk) leave() error {
 	last := len(w.levels) - 1
 	child := w.levels[last]
