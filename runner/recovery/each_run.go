@@ -2,8 +2,6 @@ package recovery
 
 import (
 	"context"
-	"slices"
-	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
@@ -13,35 +11,25 @@ type lister interface {
 	List(ctx context.Context, filter catalog.Filter) ([]catalog.Run, error)
 }
 
-// eachRun calls yield for each run, the newest first, and holds some hundreds of them at a time.
+// pageRuns is how many runs eachRun holds at once.
+const pageRuns = 500
+
+// eachRun calls yield for each run, the newest first. yield may remove the run.
 func eachRun(ctx context.Context, c lister, filter catalog.Filter, yield func(catalog.Run) error) error {
-	filter.Limit = 500
+	filter.Limit = pageRuns
 	for {
 		runs, err := c.List(ctx, filter)
 		if err != nil {
 			return err
 		}
+		for _, run := range runs {
+			filter.After = catalog.Mark{CreatedAt: run.CreatedAt, Key: run.Key}
+			if err := yield(run); err != nil {
+				return err
+			}
+		}
 		if len(runs) < filter.Limit {
-			return forEach(runs, yield)
-		}
-		// The page may end amid the runs of one millisecond: those start the next one.
-		oldest := runs[len(runs)-1].CreatedAt
-		whole := slices.IndexFunc(runs, func(run catalog.Run) bool { return run.CreatedAt.Equal(oldest) })
-		if err := forEach(runs[:whole], yield); err != nil {
-			return err
-		}
-		if whole == 0 {
-			filter.Limit *= 2
-		}
-		filter.Until = oldest.Add(time.Millisecond)
-	}
-}
-
-func forEach(runs []catalog.Run, yield func(catalog.Run) error) error {
-	for _, run := range runs {
-		if err := yield(run); err != nil {
-			return err
+			return nil
 		}
 	}
-	return nil
 }
