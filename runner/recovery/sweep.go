@@ -3,9 +3,6 @@ package recovery
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
@@ -34,12 +31,10 @@ func sweepViews(ctx context.Context, p *pass) {
 
 // sweepStateFiles removes what state files of ended runs still name: runs whose cleaning failed.
 func sweepStateFiles(ctx context.Context, p *pass) {
-	entries, err := os.ReadDir(filepath.Join(p.Root, "runs"))
-	p.report.fail(workspace.Ignore(err, fs.ErrNotExist))
-	for _, entry := range entries {
-		if key, ok := workspace.KeyOfState(entry.Name()); ok {
-			p.report.failRun(key, sweepStateFile(ctx, p, key))
-		}
+	keys, err := stateFiles(p.Root)
+	p.report.fail(err)
+	for _, key := range keys {
+		p.report.failRun(key, sweepStateFile(ctx, p, key))
 	}
 }
 

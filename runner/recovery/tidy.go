@@ -103,16 +103,11 @@ func (y *tidying) warn(err error) {
 
 // stateFiles lists the runs that have a state file, live or dead.
 func stateFiles(root string) (keys []catalog.Key, err error) {
-	dir, err := os.Open(filepath.Join(root, "runs"))
-	if err != nil {
-		return nil, workspace.Ignore(err, fs.ErrNotExist)
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	for _, name := range names {
-		if key, ok := workspace.KeyOfState(name); ok {
+	entries, err := os.ReadDir(filepath.Join(root, "runs"))
+	for _, entry := range entries {
+		if key, ok := workspace.KeyOfState(entry.Name()); ok {
 			keys = append(keys, key)
 		}
 	}
-	return keys, err
+	return keys, workspace.Ignore(err, fs.ErrNotExist)
 }
