@@ -28,16 +28,16 @@ func Amend(ctx context.Context, ledger phase.Ledger, run *catalog.Run, v outcome
 
 // CallHook gives a run's result and copies of its outputs to a hook. The error says why the hook did not succeed.
 func CallHook(ctx context.Context, host *phase.Host, h request.Hook, res result.Result, stop <-chan request.StopSignal) (_ result.PostProcess, err error) {
-	unborn := result.PostProcess{Command: h.Command}
+	notCalled := result.PostProcess{Command: h.Command}
 	res.PostProcess = nil
 	raw, err := json.Marshal(res)
 	if err != nil {
-		return unborn, err
+		return notCalled, err
 	}
 	key := catalog.Key{ID: res.ID, Attempt: res.Attempt}
 	view, err := openView(ctx, host, key)
 	if err != nil {
-		return unborn, fmt.Errorf("the outputs could not be laid out for the post-process command: %w", err)
+		return notCalled, fmt.Errorf("the outputs could not be laid out for the post-process command: %w", err)
 	}
 	done, failure := executeHook(h, key, raw, view.path, stop)
 	if err := view.remove(ctx); err != nil {
