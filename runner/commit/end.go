@@ -25,13 +25,13 @@ type End struct {
 	HasWork bool           // there is a working directory
 	Caller  request.Caller // zero in recovery
 
-	Harvest harvest.Harvested // see Harvested
+	Harvest harvest.Harvested // harvest.Nothing until the method Harvested is called
 
-	// Location and WorkGone are those of the moment in which Judge is called.
+	// Location and WorkGone are as they are when Judge is called.
 	Location workspace.Location
 	WorkGone bool // /work was in memory, and is lost
 
-	Outcome outcome.Outcome // by Judge, and then by the hook and the export, which the row lacks until they have ended
+	Outcome outcome.Outcome // by Judge, then also by the hook and the export; in the row when these have ended
 	Keep    bool            // the working directory stays
 }
 

@@ -27,7 +27,7 @@ type Signing struct {
 	Into func() (*cas.Ingest, error)
 }
 
-// errNoKey is about a run that another process executed: one that has no key when it starts refuses to sign.
+// errNoKey comes only in recovery: a launcher without a key does not note that a statement is to be signed.
 var errNoKey = errors.New("scidex-oci was killed before it was signed, and the command that recovered the run has no key (--sign-key)")
 
 // Judge gives an end its outcome and its row, and its signed statement if it is to have one. If that cannot be signed, scidex-oci
@@ -45,7 +45,7 @@ func Judge(ctx context.Context, e End, s Signing, now time.Time) (End, error) {
 	return e.unsigned(judged.Outcome, err).judged(now)
 }
 
-// unsigned is an end, before it is judged, of a run that has no statement for the reason why. o is the outcome it would have with one.
+// unsigned adds to an end that is not judged yet why the run has no statement. o is the outcome that it would have with one.
 func (e End) unsigned(o outcome.Outcome, why error) End {
 	why = fmt.Errorf("the run has no signed statement: %w", why)
 	if o.State == outcome.Complete {
