@@ -19,6 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
@@ -96,7 +97,7 @@ type session struct {
 	pool      *warm.Pool
 	screen    *screen.Terminal
 	progress  *screen.Progress
-	suspended batch.SuspendGroup
+	suspended dispatch.SuspendGroup
 	report    *results.Lines
 	junit     *junitReport // nil: none
 	to        events.Target
@@ -139,7 +140,7 @@ func (b *session) run(ctx context.Context) (err error) {
 		return err
 	}
 	b.named = plan.Named{Root: settings.Root, Overwrite: b.request.Overwrite}
-	survey, err := b.lines.Survey(b.check, func(line batch.Line) { b.report.Bad(line.Number, line.Analysis, line.Err) })
+	survey, err := b.lines.Survey(b.check, func(line dispatch.Line) { b.report.Bad(line.Number, line.Analysis, line.Err) })
 	if err != nil {
 		return err
 	}
@@ -234,7 +235,7 @@ func (b *session) closeEvents() {
 }
 
 // check refuses a line before the first start. With --resume, it needs an id; what it names may be gone if it is complete.
-func (b *session) check(line batch.Line) error {
+func (b *session) check(line dispatch.Line) error {
 	switch {
 	case !b.options.resume:
 		return cmp.Or(b.named.Check(line.Analysis), b.checkExport(line))
@@ -245,7 +246,7 @@ func (b *session) check(line batch.Line) error {
 }
 
 // checkExport refuses a line whose directory below that of --export is in use, before anything runs.
-func (b *session) checkExport(line batch.Line) error {
+func (b *session) checkExport(line dispatch.Line) error {
 	if b.options.export == "" || line.Analysis.Export != "" {
 		return nil
 	}
@@ -255,7 +256,7 @@ func (b *session) checkExport(line batch.Line) error {
 }
 
 // ended prints the result of a line.
-func (b *session) ended(line batch.Line, o batch.Outcome) {
+func (b *session) ended(line dispatch.Line, o dispatch.Outcome) {
 	b.addJUnit(line, o)
 	if o.Taken() { // what the summary says once
 		b.report.PrintJSON(line.Number, o.Result)

@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 )
 
 // failuresNamed is how many lines that are not complete the end of a batch names.
@@ -30,7 +30,7 @@ type failure struct {
 	result result.Result
 }
 
-func (f *failures) add(line batch.Line, o batch.Outcome) {
+func (f *failures) add(line dispatch.Line, o dispatch.Outcome) {
 	if o.Result.State == outcome.Complete {
 		return
 	}

@@ -32,7 +32,7 @@ func (b *session) fit(survey batch.Survey) error {
 // fitOverlapping has lines overlap where there is room for that.
 func (b *session) fitOverlapping(asked int, demand room.Demand) (fits int, short string, err error) {
 	apart := demand
-	demand.Lines = batch.Overlapping
+	demand.Lines = admission.Overlapping
 	if fits, short, err = admission.Fit(asked, demand); fits > 0 || err != nil {
 		return fits, short, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch/junit"
 )
@@ -49,7 +50,7 @@ func (b *session) openJUnit() error {
 }
 
 // addJUnit adds a line's outcome.
-func (b *session) addJUnit(line batch.Line, o batch.Outcome) {
+func (b *session) addJUnit(line dispatch.Line, o dispatch.Outcome) {
 	if b.junit == nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 )
 
@@ -16,9 +17,9 @@ func (b *session) checkKind() error {
 	}
 	var kind error
 	from := io.NewSectionReader(b.lines.File, 0, math.MaxInt64)
-	first := batch.NewReader(from, b.lines.Name, func(text []byte, number int) batch.Line {
+	first := batch.NewReader(from, b.lines.Name, func(text []byte, number int) dispatch.Line {
 		kind = batch.CheckKind(text)
-		return batch.Line{Number: number}
+		return dispatch.Line{Number: number}
 	})
 	if _, err := first.Next(); err != nil && !errors.Is(err, io.EOF) {
 		return err

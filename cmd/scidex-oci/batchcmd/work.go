@@ -9,19 +9,20 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // work is what is done for a line: it is run, repeated, or skipped.
-func (b *session) work() batch.Work {
+func (b *session) work() dispatch.Work {
 	runs := b.runs()
-	w := batch.Work(batch.Retrying{Work: runs, Retries: b.options.retries, Pause: retryPause, Tell: b.printRetry})
+	w := dispatch.Work(batch.Retrying{Work: runs, Retries: b.options.retries, Pause: retryPause, Tell: b.printRetry})
 	if b.options.resume {
 		w = batch.Resuming{
 			Work: w, Past: batch.PastRuns{Runs: runs, Catalog: b.stores.Catalog}, Rerun: batch.Rerun(b.options.rerun),
-			Check: func(line batch.Line) error { return b.lines.At(line.Number, b.checkExport(line)) },
+			Check: func(line dispatch.Line) error { return b.lines.At(line.Number, b.checkExport(line)) },
 		}
 	}
 	if b.below != nil {
@@ -55,12 +56,12 @@ func (b *session) source() batch.Source {
 }
 
 // runs makes a run of each line, and shows its progress.
-func (b *session) runs() *batch.Runs {
-	r := &batch.Runs{
+func (b *session) runs() *dispatch.Runs {
+	r := &dispatch.Runs{
 		Host: b.stores.Host, Pool: b.pool,
 		AnyRoot: b.request.AnyRoot, Overwrite: b.request.Overwrite, NoAudit: b.request.NoAudit, Caller: b.lines.Caller(),
-		Away:      &batch.Away{Catalog: b.stores.Catalog, Tell: b.printAway},
-		Suspended: &b.suspended, At: b.lines.At, Started: b.started, Used: b.used,
+		Away:      &dispatch.Away{Catalog: b.stores.Catalog, Tell: b.printAway},
+		Suspended: &b.suspended, At: b.refusedAt, Started: b.started, Used: b.used,
 	}
 	if b.events != nil {
 		r.Events = b.events
@@ -71,16 +72,21 @@ func (b *session) runs() *batch.Runs {
 	return r
 }
 
-func (b *session) started(line batch.Line) {
+// refusedAt says where and why a line was refused, in the words of a batch.
+func (b *session) refusedAt(number int, err error) error {
+	return b.lines.At(number, batch.InWords(err))
+}
+
+func (b *session) started(line dispatch.Line) {
 	b.progress.Begin(line.Number, line.Analysis.ID, time.Duration(line.Analysis.WithDefaults().Timeout))
 }
 
-func (b *session) used(line batch.Line, id string, usage event.Usage) {
+func (b *session) used(line dispatch.Line, id string, usage event.Usage) {
 	b.progress.Use(line.Number, id, usage)
 }
 
 // hook is the post-process command of a line. What it writes goes to standard error.
-func (b *session) hook(line batch.Line) (hook *request.Hook, done func()) {
+func (b *session) hook(line dispatch.Line) (hook *request.Hook, done func()) {
 	output := screen.NewStream(b.program.Stderr, b.screen)
 	own := *b.request.Hook
 	own.Output = output
@@ -100,6 +106,6 @@ func (b *session) printAway(err error) {
 	b.say(fmt.Sprintf("%v; no line is started until it is reached", err))
 }
 
-func (b *session) printRetry(line batch.Line, o batch.Outcome, retry int, pause time.Duration) {
+func (b *session) printRetry(line dispatch.Line, o dispatch.Outcome, retry int, pause time.Duration) {
 	b.say(fmt.Sprintf("%s: %s; retry %d of %d in %s", line.Analysis.ID, o.Result.Message, retry, b.options.retries, pause))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -49,7 +49,7 @@ func (t *tools) run(ctx context.Context, r *mcp.CallToolRequest, a spec.Analysis
 	defer leave()
 	caller := t.Engine.NewCaller()
 	defer caller.Close()
-	var events batch.Events
+	var events dispatch.Events
 	if token := r.Params.GetProgressToken(); token != nil {
 		told := tell(ctx, r.Session, token)
 		defer told.end()

@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch/sweep"
@@ -78,8 +79,8 @@ func (l *Lines) Source() batch.Source {
 }
 
 // parse lays a line over the defaults.
-func (l *Lines) parse(text []byte, number int) batch.Line {
-	line := batch.Line{Number: number}
+func (l *Lines) parse(text []byte, number int) dispatch.Line {
+	line := dispatch.Line{Number: number}
 	own, err := spec.ParseLine(text, l.Name, number)
 	if err != nil {
 		line.Analysis, line.Err = own, err
@@ -130,7 +131,7 @@ func (l *Lines) request(own spec.Analysis) (spec.Analysis, error) {
 type WithIDs struct{ batch.Source }
 
 // Next makes an id where a line has none.
-func (n WithIDs) Next() (batch.Line, error) {
+func (n WithIDs) Next() (dispatch.Line, error) {
 	line, err := n.Source.Next()
 	if err != nil || line.Err != nil || line.Analysis.ID != "" {
 		return line, err
@@ -150,7 +151,7 @@ func NewID() (string, error) {
 
 // Gather reads all lines and gives each an id. It calls bad for each bad line and each that check refuses, and returns their
 // number.
-func (l *Lines) Gather(check func(spec.Analysis) error, bad func(batch.Line)) (good []batch.Line, refused int, err error) {
+func (l *Lines) Gather(check func(spec.Analysis) error, bad func(dispatch.Line)) (good []dispatch.Line, refused int, err error) {
 	seen := map[string]int{}
 	for source := (WithIDs{l.Source()}); ; {
 		line, err := source.Next()
@@ -178,7 +179,7 @@ func (l *Lines) Gather(check func(spec.Analysis) error, bad func(batch.Line)) (g
 
 // Survey reads all lines of a file before the first is run, and calls bad for each bad line. If lines can be read only once,
 // it knows only the defaults.
-func (l *Lines) Survey(check func(batch.Line) error, bad func(batch.Line)) (batch.Survey, error) {
+func (l *Lines) Survey(check func(dispatch.Line) error, bad func(dispatch.Line)) (batch.Survey, error) {
 	switch {
 	case l.sweep != nil:
 		return l.surveySweep(check, bad)
@@ -189,8 +190,8 @@ func (l *Lines) Survey(check func(batch.Line) error, bad func(batch.Line)) (batc
 }
 
 // TellBad tells the caller of bad lines, with --json as the results of refused analyses, too.
-func TellBad(p *command.Program, json bool) func(batch.Line) {
-	return func(line batch.Line) {
+func TellBad(p *command.Program, json bool) func(dispatch.Line) {
+	return func(line dispatch.Line) {
 		fmt.Fprintf(p.Stderr, "scidex-oci: %s\n", screen.Escape(line.Err.Error()))
 		if json {
 			_ = screen.WriteJSON(p.Stdout, runner.Refused(line.Analysis, &request.Error{Err: line.Err}, p.Build.Version))

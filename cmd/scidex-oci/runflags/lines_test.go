@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -76,7 +77,7 @@ func TestBatchSourcesAreApart(t *testing.T) {
 
 func TestNamed(t *testing.T) {
 	bad := errors.New("bad")
-	given := []batch.Line{{Number: 1}, {Number: 2, Analysis: spec.Analysis{ID: "mine"}}, {Number: 3, Err: bad}}
+	given := []dispatch.Line{{Number: 1}, {Number: 2, Analysis: spec.Analysis{ID: "mine"}}, {Number: 3, Err: bad}}
 	n := WithIDs{&linesOf{given}}
 	first, err := n.Next()
 	if err != nil || spec.ValidateID(first.Analysis.ID) != nil {
@@ -94,11 +95,11 @@ func TestNamed(t *testing.T) {
 }
 
 // linesOf is a source of these lines.
-type linesOf struct{ left []batch.Line }
+type linesOf struct{ left []dispatch.Line }
 
-func (l *linesOf) Next() (batch.Line, error) {
+func (l *linesOf) Next() (dispatch.Line, error) {
 	if len(l.left) == 0 {
-		return batch.Line{}, io.EOF
+		return dispatch.Line{}, io.EOF
 	}
 	line := l.left[0]
 	l.left = l.left[1:]

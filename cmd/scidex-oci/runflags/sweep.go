@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch/sweep"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -80,14 +81,14 @@ type sweepSource struct {
 }
 
 // Next makes the next line.
-func (s *sweepSource) Next() (batch.Line, error) {
+func (s *sweepSource) Next() (dispatch.Line, error) {
 	l := s.lines
 	if s.next == l.sweep.Lines {
-		return batch.Line{}, io.EOF
+		return dispatch.Line{}, io.EOF
 	}
 	a := sweep.Apply(l.Under, l.SweepName(), l.sweep.At(s.next))
 	s.next++
-	return batch.Line{Number: s.next, Analysis: a, Err: l.At(s.next, a.Validate())}, nil
+	return dispatch.Line{Number: s.next, Analysis: a, Err: l.At(s.next, a.Validate())}, nil
 }
 
 // surveyed is how many lines of a sweep are checked for all, which differ in arguments and labels alone: two show whether one
@@ -95,7 +96,7 @@ func (s *sweepSource) Next() (batch.Line, error) {
 const surveyed = 2
 
 // surveySweep checks the first lines.
-func (l *Lines) surveySweep(check func(batch.Line) error, bad func(batch.Line)) (batch.Survey, error) {
+func (l *Lines) surveySweep(check func(dispatch.Line) error, bad func(dispatch.Line)) (batch.Survey, error) {
 	survey, err := batch.Look(&firstLines{l.Source(), surveyed}, check, l.At, bad)
 	if survey.Bad > 0 {
 		survey.Bad = l.sweep.Lines
@@ -111,9 +112,9 @@ type firstLines struct {
 }
 
 // Next is io.EOF after the last of them.
-func (f *firstLines) Next() (batch.Line, error) {
+func (f *firstLines) Next() (dispatch.Line, error) {
 	if f.left == 0 {
-		return batch.Line{}, io.EOF
+		return dispatch.Line{}, io.EOF
 	}
 	f.left--
 	return f.Source.Next()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -130,7 +130,7 @@ func braced(fields [][]byte) []byte {
 
 // queue hands an analysis to the engine.
 func (p *peer) queue(a spec.Analysis, params runParams) (*engine.Job, error) {
-	var events batch.Events
+	var events dispatch.Events
 	if params.Events {
 		events = &sink{out: p.conn.Out}
 	}
@@ -167,7 +167,7 @@ type refusal struct {
 }
 
 // noRun is why an analysis became no run.
-func noRun(o batch.Outcome) *rpc.Error {
+func noRun(o dispatch.Outcome) *rpc.Error {
 	err := rpc.Errorf(rpc.CodeFailed, "%s", o.Result.Message)
 	err.Data = refusal{o.Result}
 	var refused *request.Error

@@ -6,7 +6,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
@@ -20,7 +20,7 @@ func (e *NotFoundError) Error() string { return e.Err.Error() }
 func (e *NotFoundError) Unwrap() error { return e.Err }
 
 // RefusedError says that an analysis became no run.
-type RefusedError struct{ Outcome batch.Outcome }
+type RefusedError struct{ Outcome dispatch.Outcome }
 
 func (e *RefusedError) Error() string { return e.Outcome.Result.Message }
 
@@ -28,7 +28,7 @@ func (e *RefusedError) Error() string { return e.Outcome.Result.Message }
 func (e *RefusedError) Unwrap() error { return e.Outcome.Err }
 
 // Ended is the result of a run, or a *RefusedError where the analysis became no run.
-func Ended(o batch.Outcome) (result.Result, error) {
+func Ended(o dispatch.Outcome) (result.Result, error) {
 	if o.Result.Attempt > 0 {
 		return o.Result, nil
 	}

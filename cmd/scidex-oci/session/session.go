@@ -13,8 +13,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
@@ -43,7 +43,7 @@ type Session struct {
 
 	request   runflags.Request
 	pool      *warm.Pool
-	suspended batch.SuspendGroup
+	suspended dispatch.SuspendGroup
 	account   *admission.Account // nil: Jobs counts the runs
 	settled   func()             // ends settle
 	reads     chan struct{}      // a place for each that reads the catalog
@@ -104,12 +104,12 @@ func (s *Session) Close(err error) error {
 }
 
 // do runs an analysis as a line of a batch.
-func (s *Session) do(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, events batch.Events) batch.Outcome {
-	runs := batch.Runs{
+func (s *Session) do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal, events dispatch.Events) dispatch.Outcome {
+	runs := dispatch.Runs{
 		Host: s.Stores.Host, Pool: s.pool,
 		AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit, Caller: s.Lines.Caller(),
 		Suspended: &s.suspended, At: plain, Events: events,
-		Started: func(batch.Line) {}, Used: func(batch.Line, string, event.Usage) {},
+		Started: func(dispatch.Line) {}, Used: func(dispatch.Line, string, event.Usage) {},
 	}
 	if s.request.Hook != nil {
 		runs.Hook = s.hook
@@ -128,7 +128,7 @@ func plain(_ int, err error) error {
 }
 
 // hook is the post-process command of a run. What it writes goes to standard error.
-func (s *Session) hook(batch.Line) (hook *request.Hook, done func()) {
+func (s *Session) hook(dispatch.Line) (hook *request.Hook, done func()) {
 	own := *s.request.Hook
 	own.Output = s.Program.Stderr
 	return &own, func() {}

@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -100,7 +100,7 @@ func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 }
 
 // print prints the scripts. It touches nothing.
-func (s *submission) print(good []batch.Line) error {
+func (s *submission) print(good []dispatch.Line) error {
 	of := slurm.Submission{Name: "scidex-oci-dry-run", Arrays: slurm.ArraysOf(good)}
 	for k := range of.Arrays {
 		if _, err := fmt.Fprint(s.program.Stdout, of.Script(k, s.call)); err != nil {
@@ -111,7 +111,7 @@ func (s *submission) print(good []batch.Line) error {
 }
 
 // submit makes the spool and submits its arrays to Slurm. On failure nothing is left of either, or it is noted.
-func (s *submission) submit(ctx context.Context, from *runflags.Lines, good []batch.Line) error {
+func (s *submission) submit(ctx context.Context, from *runflags.Lines, good []dispatch.Line) error {
 	of := slurm.NewSubmission(good, s.request.NoAudit)
 	lines, err := s.bind(ctx, of, from, good)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *submission) submit(ctx context.Context, from *runflags.Lines, good []ba
 }
 
 // bind opens the stores only as long as the lines are bound to them.
-func (s *submission) bind(ctx context.Context, of *slurm.Submission, from *runflags.Lines, good []batch.Line) (lines []slurm.Line, err error) {
+func (s *submission) bind(ctx context.Context, of *slurm.Submission, from *runflags.Lines, good []dispatch.Line) (lines []slurm.Line, err error) {
 	st, err := s.program.OpenStores(ctx, s.program.Stderr)
 	if err != nil {
 		return nil, err

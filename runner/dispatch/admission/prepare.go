@@ -7,6 +7,9 @@ import "time"
 // for analyses that would wait for long. If processors and memory are idle, that is a minute: a script has its modules
 // imported while it waits (docs/adr/0055).
 
+// Overlapping is how many runs are in progress, at most, for each that runs, if they overlap: one is prepared and one is committed.
+const Overlapping = 3
+
 // streak is how many runs in a row took less time than below.
 type streak struct {
 	below time.Duration

@@ -4,75 +4,22 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"sync"
-	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
 	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Line is one request of a batch.
-type Line struct {
-	Number   int // from 1
-	Analysis spec.Analysis
-	Err      error // why it cannot be run
-	Rerun    bool  // it is run as it is now, also if its id is complete or failed
-	// Admit, where not nil, is called by the Work when all is ready for the analysis' first instruction. It returns when
-	// that may start.
-	Admit func(context.Context) error
-	// Vacate, where not nil, is called by the Work when no process of the line's analysis is left: the next one may start
-	// while this one's outputs are read and committed.
-	Vacate func()
-}
-
-// Name is the id of a line, or its number where it has none.
-func (l Line) Name() string {
-	if l.Analysis.ID != "" {
-		return l.Analysis.ID
-	}
-	return fmt.Sprintf("line %d", l.Number)
-}
-
-// Outcome is a line's outcome.
-type Outcome struct {
-	Result result.Result
-	// Err is why the catalog does not have this result.
-	Err error
-	// Passed says that the result is from an earlier batch; nothing was run.
-	Passed bool
-	// Changed says of a line that passed that its request or script is not that of the result any more.
-	Changed bool
-}
-
-// bad reports whether an outcome counts against MaxFailures: a new one that is not complete.
-func (o Outcome) bad() bool { return !o.Passed && o.Result.State != outcome.Complete }
-
-// Wall is how long the analysis took.
-func (o Outcome) Wall() time.Duration { return time.Duration(o.Result.Usage.WallMS) * time.Millisecond }
-
-// Work runs a line, and returns when it has ended. stop is as in request.Request. Do is called by several goroutines.
-type Work interface {
-	Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome
-}
-
-// Source returns one line after the other, then io.EOF. Next is called by one goroutine.
+// Source returns one line after the other, then io.EOF. Next is called again when it has returned.
 type Source interface {
-	Next() (Line, error)
+	Next() (dispatch.Line, error)
 }
-
-// Overlapping is the maximum number of lines in progress per job of a batch whose lines overlap: one is prepared, one runs
-// and one is committed.
-const Overlapping = 3
 
 // Batch says how lines are run.
 type Batch struct {
-	Work Work
+	Work dispatch.Work
 	Jobs int // at once; at least 1
 	// Overlap starts the next line when an analysis has ended, while its outputs are committed; and if lines are short, as many
 	// as Jobs are prepared while others run (admission).
@@ -89,7 +36,7 @@ type Batch struct {
 	// Draining, where not nil, is called once no more lines are started, though more may exist.
 	Draining func()
 	// Ended, where not nil, is called for each line that has ended, by the goroutine that ran it.
-	Ended func(Line, Outcome)
+	Ended func(dispatch.Line, dispatch.Outcome)
 }
 
 // Summary is a batch's outcome.
@@ -113,7 +60,7 @@ type Summary struct {
 func (s Summary) Done() int { return s.Complete + s.Failed + s.Canceled + s.Errors }
 
 // Add counts an outcome.
-func (s *Summary) Add(o Outcome) {
+func (s *Summary) Add(o dispatch.Outcome) {
 	if o.Passed {
 		s.Passed++
 	}
@@ -124,7 +71,7 @@ func (s *Summary) Add(o Outcome) {
 		s.Taken++
 		s.TakenID = cmp.Or(s.TakenID, o.Result.ID)
 	}
-	if o.busy() {
+	if o.Busy() {
 		s.Busy++
 	}
 	switch o.Result.State {
@@ -143,33 +90,34 @@ func (s *Summary) Add(o Outcome) {
 // started; each further one goes to those that still run. Run returns when nothing runs any more; a pending read of source
 // is left behind.
 func (b *Batch) Run(ctx context.Context, source Source, signals <-chan request.StopSignal) Summary {
-	quit := make(chan struct{})
-	defer close(quit)
-	d := &dispatch{
-		Batch: b, ended: make(chan ending), vacated: make(chan struct{}), quit: quit, running: map[int]*job{},
-		slots: admission.New(b.admission()),
-	}
-	lines := feed(source, quit)
-	for {
-		if d.closed() && len(d.running) == 0 {
-			return d.summary
+	freed := make(chan struct{}, 1)
+	l := &loop{Batch: b, ended: make(chan dispatch.Outcome)}
+	l.executor = dispatch.NewExecutor(b.admission(), func() {
+		select {
+		case freed <- struct{}{}:
+		default: // it is known already
 		}
-		next, slot := d.next(lines)
+	})
+	defer l.executor.Wait()
+	next := read(source)
+	for !l.closed() || l.running > 0 {
 		select {
 		case item := <-next:
-			d.take(ctx, item, slot)
-			continue
-		case <-d.vacated:
-		case e := <-d.ended:
-			d.finish(e)
+			l.take(item)
+		case <-freed:
+		case o := <-l.ended:
+			l.finish(o)
 		case s := <-signals:
-			d.heed(s)
+			l.stop(s)
 		}
-		slot.Release() // there may be another after that
+		if l.start(ctx) {
+			next = read(source)
+		}
 	}
+	return l.summary
 }
 
-// admission is how many lines run at once. Their limits are no part of that: Jobs has been chosen by the largest.
+// admission is how many lines run at once. There is no bound for their limits together: Jobs has been chosen by the largest.
 func (b *Batch) admission() admission.Options {
 	o := admission.Options{Runs: max(b.Jobs, 1), Idle: b.Idle}
 	if b.Overlap {
@@ -180,147 +128,105 @@ func (b *Batch) admission() admission.Options {
 
 // item is a line or the end of all.
 type item struct {
-	line Line
+	line dispatch.Line
 	err  error
 }
 
-// feed reads ahead by one line. It ends with the lines, or once quit is closed and its read returns.
-func feed(source Source, quit <-chan struct{}) <-chan item {
-	items := make(chan item)
+// read reads a line. Nobody need wait for it.
+func read(source Source) <-chan item {
+	next := make(chan item, 1)
 	go func() {
-		for {
-			line, err := source.Next()
-			select {
-			case items <- item{line, err}:
-			case <-quit:
-				return
-			}
-			if err != nil {
-				return
-			}
-		}
+		line, err := source.Next()
+		next <- item{line, err}
 	}()
-	return items
+	return next
 }
 
-// dispatch is one call of Run. Only Run's goroutine uses it.
-type dispatch struct {
+// loop is one call of Run. Only Run's goroutine uses it.
+type loop struct {
 	*Batch
 	summary  Summary
-	read     bool // there are no more lines
-	running  map[int]*job
-	slots    *admission.Scheduler
-	vacated  chan struct{} // a slot, maybe for the next line
-	ended    chan ending
-	quit     <-chan struct{}
+	read     bool           // there are no more lines
+	next     *dispatch.Line // waits for a slot; nil: it is still to be read
+	executor *dispatch.Executor
+	running  int
+	ended    chan dispatch.Outcome
 	bad      int
 	received int // signals for all
 }
 
-// job is a line that runs.
-type job struct {
-	*stops.Run
-	line Line
-}
-
-type ending struct {
-	job     *job
-	slot    *admission.Slot // held until Ended returns: a slow reader of results slows the batch down
-	outcome Outcome
-}
-
 // closed reports whether no more lines are started.
-func (d *dispatch) closed() bool { return d.read || d.summary.Signal != nil || d.summary.Full }
+func (l *loop) closed() bool { return l.read || l.summary.Signal != nil || l.summary.Full }
 
-// next are the lines, with a slot for the first of them; or nil if none may be started now.
-func (d *dispatch) next(lines <-chan item) (<-chan item, *admission.Slot) {
-	if d.closed() {
-		return nil, nil
-	}
-	slot := d.slots.Start(admission.Resources{})
-	if slot == nil {
-		return nil, nil
-	}
-	return lines, slot
-}
-
-func (d *dispatch) take(ctx context.Context, next item, slot *admission.Slot) {
-	if next.err != nil {
-		slot.Release()
-		d.read = true
-		if !errors.Is(next.err, io.EOF) {
-			d.summary.Err = next.err
-		}
+func (l *loop) take(next item) {
+	if next.err == nil {
+		l.next = &next.line
 		return
 	}
-	j := &job{line: next.line, Run: stops.NewRun(next.line.Analysis.ID)}
-	d.running[j.line.Number], d.summary.Last = j, j.line.Number
-	if d.Overlap {
-		j.line.Admit = slot.Wait
-		j.line.Vacate = sync.OnceFunc(func() {
-			slot.Vacate()
-			select {
-			case d.vacated <- struct{}{}:
-			case <-d.quit:
-			}
-		})
+	l.read = true
+	if !errors.Is(next.err, io.EOF) {
+		l.summary.Err = next.err
 	}
-	go func() {
-		outcome := d.Work.Do(ctx, j.line, j.Stop)
-		if d.Overlap {
-			slot.Vacate()
-		}
-		if d.Ended != nil {
-			d.Ended(j.line, outcome)
-		}
-		d.ended <- ending{j, slot, outcome}
-	}()
 }
 
-func (d *dispatch) finish(e ending) {
-	delete(d.running, e.job.line.Number)
-	e.slot.Release()
-	d.summary.Add(e.outcome)
-	d.slots.Took(e.outcome.Wall())
-	if e.outcome.bad() {
-		d.bad++
+// start starts the next line, if it may be started and has a slot.
+func (l *loop) start(ctx context.Context) bool {
+	if l.next == nil || l.closed() || l.executor.Start(*l.next, func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+		return l.do(ctx, line, stop)
+	}) == nil {
+		return false
 	}
-	if d.MaxFailures > 0 && d.bad >= d.MaxFailures && !d.summary.Full {
-		d.drain()
-		d.summary.Full = true
+	l.running++
+	l.summary.Last, l.next = l.next.Number, nil
+	return true
+}
+
+// do runs a line, in a goroutine of its own. It holds the slot until Ended returns, so that a slow reader of results slows the batch down,
+// and until the outcome is counted, which may be the last that is allowed.
+func (l *loop) do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+	outcome := l.Work.Do(ctx, line, stop)
+	if line.Vacate != nil {
+		line.Vacate()
+	}
+	if l.Ended != nil {
+		l.Ended(line, outcome)
+	}
+	l.ended <- outcome
+	return outcome
+}
+
+// finish counts an outcome.
+func (l *loop) finish(o dispatch.Outcome) {
+	l.running--
+	l.summary.Add(o)
+	if !o.Passed && o.Result.State != outcome.Complete {
+		l.bad++
+	}
+	if l.MaxFailures > 0 && l.bad >= l.MaxFailures && !l.summary.Full {
+		l.drain()
+		l.summary.Full = true
 	}
 }
 
 // drain reports, once, that no more lines are started.
-func (d *dispatch) drain() {
-	if !d.closed() && d.Draining != nil {
-		d.Draining()
+func (l *loop) drain() {
+	if !l.closed() && l.Draining != nil {
+		l.Draining()
 	}
 }
 
-// heed passes a signal on: to the runs that were stopped one by one, or else to all. `stop` sends the signal to this
+// stop passes a signal on: to the runs that were stopped one by one, or else to all. `stop` sends the signal to this
 // process, which a run shares with the others.
-func (d *dispatch) heed(s request.StopSignal) {
-	if d.Asked != nil && stops.Address(d.runs(), d.Asked, s) {
+func (l *loop) stop(s request.StopSignal) {
+	if l.Asked != nil && l.executor.Address(l.Asked, s) {
 		return
 	}
-	if d.summary.Signal == nil {
-		d.drain()
-		d.summary.Signal = &s
+	if l.summary.Signal == nil {
+		l.drain()
+		l.summary.Signal = &s
 	}
-	if d.received++; d.received > 2 && d.Abandon != nil {
-		d.Abandon(s)
+	if l.received++; l.received > 2 && l.Abandon != nil {
+		l.Abandon(s)
 	}
-	for _, j := range d.running {
-		j.Send(s)
-	}
-}
-
-// runs are those that run.
-func (d *dispatch) runs() []*stops.Run {
-	var all []*stops.Run
-	for _, j := range d.running {
-		all = append(all, j.Run)
-	}
-	return all
+	l.executor.Stop(s)
 }

@@ -16,36 +16,35 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // workFunc makes a function a Work.
-type workFunc func(line Line, stop <-chan request.StopSignal) Outcome
+type workFunc func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome
 
-func (f workFunc) Do(_ context.Context, line Line, stop <-chan request.StopSignal) Outcome {
+func (f workFunc) Do(_ context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
 	return f(line, stop)
 }
 
 // few is a source of so many lines, named by their numbers.
 type few struct{ next, last int }
 
-func (s *few) Next() (Line, error) {
+func (s *few) Next() (dispatch.Line, error) {
 	if s.next++; s.next > s.last {
-		return Line{}, io.EOF
+		return dispatch.Line{}, io.EOF
 	}
-	return Line{Number: s.next, Analysis: spec.Analysis{ID: fmt.Sprint(s.next)}}, nil
+	return dispatch.Line{Number: s.next, Analysis: spec.Analysis{ID: fmt.Sprint(s.next)}}, nil
 }
 
-func ended(state outcome.State) Outcome {
-	return Outcome{Result: result.Result{Outcome: outcome.Outcome{State: state}}}
+func ended(state outcome.State) dispatch.Outcome {
+	return dispatch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: state}}}
 }
 
 // always is a work of which each line ends alike.
-func always(state outcome.State) Work {
-	return workFunc(func(Line, <-chan request.StopSignal) Outcome { return ended(state) })
+func always(state outcome.State) dispatch.Work {
+	return workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.Outcome { return ended(state) })
 }
 
 var (
@@ -58,7 +57,7 @@ func TestRunStartsAsManyAsItMay(t *testing.T) {
 	var mu sync.Mutex
 	now, most := 0, 0
 	crowd := make(chan struct{})
-	b := Batch{Jobs: jobs, Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome {
+	b := Batch{Jobs: jobs, Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
 		mu.Lock()
 		now++
 		most = max(most, now)
@@ -90,7 +89,7 @@ func TestRunOverlaps(t *testing.T) {
 		if overlap {
 			most = 2 * jobs
 		}
-		b := Batch{Jobs: jobs, Overlap: overlap, Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome {
+		b := Batch{Jobs: jobs, Overlap: overlap, Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
 			mu.Lock()
 			if now++; now > most {
 				t.Errorf("%d are on their way, want at most %d", now, most)
@@ -124,14 +123,14 @@ func TestRunWaitsForItsReader(t *testing.T) {
 			read := make(chan struct{})
 			b := Batch{
 				Jobs: jobs, Overlap: overlap,
-				Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome {
+				Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
 					begun.Add(1)
 					if line.Vacate != nil {
 						line.Vacate()
 					}
 					return ended(outcome.Complete)
 				}),
-				Ended: func(Line, Outcome) { <-read },
+				Ended: func(dispatch.Line, dispatch.Outcome) { <-read },
 			}
 			done := make(chan Summary)
 			go func() { done <- b.Run(t.Context(), &few{last: lines}, nil) }()
@@ -153,12 +152,16 @@ func TestRunCounts(t *testing.T) {
 	var told []int
 	b := Batch{
 		Jobs: 2,
-		Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome {
+		Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
 			o := ended(states[line.Number-1])
 			o.Passed = line.Number == 1
 			return o
 		}),
-		Ended: func(line Line, _ Outcome) { mu.Lock(); defer mu.Unlock(); told = append(told, line.Number) },
+		Ended: func(line dispatch.Line, _ dispatch.Outcome) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, line.Number)
+		},
 	}
 	s := b.Run(t.Context(), &few{last: len(states)}, nil)
 	want := Summary{Complete: 1, Failed: 2, Canceled: 1, Errors: 2, Passed: 1, Last: 6}
@@ -175,7 +178,7 @@ func TestRunStopsAfterFailures(t *testing.T) {
 		most, started int
 		passed        bool
 	}{{0, 10, false}, {1, 1, false}, {3, 3, false}, {1, 10, true}} {
-		b := Batch{Jobs: 1, MaxFailures: test.most, Work: workFunc(func(Line, <-chan request.StopSignal) Outcome {
+		b := Batch{Jobs: 1, MaxFailures: test.most, Work: workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.Outcome {
 			o := ended(outcome.Failed)
 			o.Passed = test.passed
 			return o
@@ -192,7 +195,7 @@ func TestRunLetsOthersEndAfterAFailure(t *testing.T) {
 	failed := make(chan struct{})
 	b := Batch{
 		Jobs: 2, MaxFailures: 1,
-		Work: workFunc(func(line Line, stop <-chan request.StopSignal) Outcome {
+		Work: workFunc(func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
 			if line.Number == 1 {
 				return ended(outcome.Failed)
 			}
@@ -204,7 +207,7 @@ func TestRunLetsOthersEndAfterAFailure(t *testing.T) {
 				return ended(outcome.Complete)
 			}
 		}),
-		Ended: func(line Line, _ Outcome) {
+		Ended: func(line dispatch.Line, _ dispatch.Outcome) {
 			if line.Number == 1 {
 				close(failed)
 			}
@@ -216,8 +219,8 @@ func TestRunLetsOthersEndAfterAFailure(t *testing.T) {
 }
 
 // stubborn ends with the second signal, and tells of each.
-func stubborn(began chan<- int, heard chan<- request.StopSignal) Work {
-	return workFunc(func(line Line, stop <-chan request.StopSignal) Outcome {
+func stubborn(began chan<- int, heard chan<- request.StopSignal) dispatch.Work {
+	return workFunc(func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
 		began <- line.Number
 		heard <- <-stop
 		heard <- <-stop
@@ -259,7 +262,7 @@ func TestRunAbandonsWithTheThirdSignal(t *testing.T) {
 	signals := make(chan request.StopSignal)
 	b := Batch{
 		Jobs: 1,
-		Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome {
+		Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
 			began <- line.Number
 			<-release
 			return ended(outcome.Canceled)
@@ -294,7 +297,7 @@ func TestRunStopsOneAlone(t *testing.T) {
 	signals := make(chan request.StopSignal)
 	finish := make(chan struct{})
 	asked := func(id string) []int64 { return map[string][]int64{"2": {1}}[id] }
-	b := Batch{Jobs: 2, Asked: asked, Work: workFunc(func(line Line, stop <-chan request.StopSignal) Outcome {
+	b := Batch{Jobs: 2, Asked: asked, Work: workFunc(func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
 		began <- line.Number
 		select {
 		case s := <-stop:
@@ -316,67 +319,11 @@ func TestRunStopsOneAlone(t *testing.T) {
 	}
 }
 
-// Each stop sends a signal, and two that ask may be seen with the first: then the second has its answer already.
-func TestHeedTellsStopsApart(t *testing.T) {
-	type asks map[string][]int64
-	for name, test := range map[string]struct {
-		signals []asks // who asks for which run when each is heard
-		want    []int  // how often each run is told
-		drains  bool
-	}{
-		"one after the other":    {[]asks{{"1": {7}}, {"1": {7}, "2": {8}}}, []int{1, 1, 0}, false},
-		"two at once":            {[]asks{{"1": {7}, "2": {8}}, {"1": {7}, "2": {8}}}, []int{1, 1, 0}, false},
-		"one again":              {[]asks{{"1": {7}}, {"1": {7, 8}}}, []int{2, 0, 0}, false},
-		"one twice at once":      {[]asks{{"1": {7, 8}}, {"1": {7, 8}}}, []int{2, 0, 0}, false},
-		"one, and then all":      {[]asks{{"1": {7}}, {"1": {7}}}, []int{2, 1, 1}, true},
-		"two at once, then all":  {[]asks{{"1": {7}, "2": {8}}, {"1": {7}, "2": {8}}, {"1": {7}, "2": {8}}}, []int{2, 2, 1}, true},
-		"all, and nobody is one": {[]asks{{}}, []int{1, 1, 1}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			round := 0
-			d := &dispatch{running: map[int]*job{}, Batch: &Batch{Asked: func(id string) []int64 { return test.signals[round][id] }}}
-			for n := range test.want {
-				line := Line{Number: n + 1, Analysis: spec.Analysis{ID: fmt.Sprint(n + 1)}}
-				d.running[line.Number] = &job{line: line, Run: stops.NewRun(line.Analysis.ID)}
-			}
-			for round = range test.signals {
-				d.heed(term)
-			}
-			for n, want := range test.want {
-				if got := len(d.running[n+1].Stop); got != want {
-					t.Errorf("run %d was told %d times, want %d", n+1, got, want)
-				}
-			}
-			if drains := d.summary.Signal != nil; drains != test.drains {
-				t.Errorf("it drains: %v", drains)
-			}
-		})
-	}
-}
-
-// What a run that has ended was still to be told by is nobody's answer.
-func TestHeedForgetsWithTheRun(t *testing.T) {
-	d := &dispatch{
-		running: map[int]*job{}, slots: admission.New(admission.Options{}),
-		Batch: &Batch{Asked: func(id string) []int64 { return map[string][]int64{"1": {7, 8}}[id] }},
-	}
-	for n := range 2 {
-		line := Line{Number: n + 1, Analysis: spec.Analysis{ID: fmt.Sprint(n + 1)}}
-		d.running[n+1] = &job{line: line, Run: stops.NewRun(line.Analysis.ID)}
-	}
-	d.heed(term)
-	d.finish(ending{job: d.running[1]})
-	d.heed(term)
-	if d.summary.Signal == nil {
-		t.Error("a signal for all was taken for one of a run that has ended")
-	}
-}
-
 // A further signal is for all, also while the run that was asked first has not ended.
 func TestRunDrainsThoughOneWasAskedAlone(t *testing.T) {
 	began, heard := make(chan int, 2), make(chan request.StopSignal, 4)
 	signals := make(chan request.StopSignal)
-	b := Batch{Jobs: 2, Asked: func(id string) []int64 { return map[string][]int64{"2": {1}}[id] }, Work: workFunc(func(line Line, stop <-chan request.StopSignal) Outcome {
+	b := Batch{Jobs: 2, Asked: func(id string) []int64 { return map[string][]int64{"2": {1}}[id] }, Work: workFunc(func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
 		began <- line.Number
 		for range line.Number { // the second line ends with the second signal
 			heard <- <-stop
@@ -404,7 +351,7 @@ func TestRunTellsWhyLinesEnd(t *testing.T) {
 	broken := errors.New("broken")
 	b := Batch{Jobs: 1, Work: always(outcome.Complete)}
 	from := io.MultiReader(strings.NewReader("{}\n"), &failing{broken})
-	s := b.Run(t.Context(), NewReader(from, "x", func([]byte, int) Line { return Line{Number: 1} }), nil)
+	s := b.Run(t.Context(), NewReader(from, "x", func([]byte, int) dispatch.Line { return dispatch.Line{Number: 1} }), nil)
 	if !errors.Is(s.Err, broken) || s.Complete != 1 {
 		t.Errorf("%+v", s)
 	}
@@ -416,38 +363,38 @@ func (f *failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestRetrying(t *testing.T) {
 	refused := &request.Error{Err: errors.New("no")}
-	with := func(state outcome.State, reason outcome.Reason, err error) Outcome {
-		return Outcome{Result: result.Result{Outcome: outcome.Outcome{State: state, Reason: reason}}, Err: err}
+	with := func(state outcome.State, reason outcome.Reason, err error) dispatch.Outcome {
+		return dispatch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: state, Reason: reason}}, Err: err}
 	}
 	for name, test := range map[string]struct {
-		outcomes []Outcome
+		outcomes []dispatch.Outcome
 		calls    int
 	}{
-		"complete":       {[]Outcome{with(outcome.Complete, "", nil)}, 1},
-		"failed":         {[]Outcome{with(outcome.Failed, outcome.ReasonExit, nil)}, 1},
-		"canceled":       {[]Outcome{with(outcome.Canceled, outcome.ReasonStopped, nil)}, 1},
-		"refused":        {[]Outcome{with(outcome.Error, outcome.ReasonSandbox, refused)}, 1},
-		"request":        {[]Outcome{with(outcome.Error, outcome.ReasonRequest, nil)}, 1},
-		"commit":         {[]Outcome{with(outcome.Error, outcome.ReasonCommit, nil)}, 1},
-		"no catalog":     {slices.Repeat([]Outcome{with(outcome.Error, outcome.ReasonCommit, &request.CatalogError{Err: errors.New("busy")})}, 3), 3},
-		"hook":           {[]Outcome{with(outcome.Error, outcome.ReasonPostProcess, nil)}, 1},
-		"passed over":    {[]Outcome{{Passed: true, Result: result.Result{Outcome: outcome.Outcome{State: outcome.Error}}}}, 1},
-		"error for good": {slices.Repeat([]Outcome{with(outcome.Error, outcome.ReasonSandbox, nil)}, 3), 3},
-		"error once":     {[]Outcome{with(outcome.Error, outcome.ReasonHarvest, nil), with(outcome.Complete, "", nil)}, 2},
-		"lost once":      {[]Outcome{with(outcome.Lost, outcome.ReasonSupervisorLost, nil), with(outcome.Failed, "", nil)}, 2},
+		"complete":       {[]dispatch.Outcome{with(outcome.Complete, "", nil)}, 1},
+		"failed":         {[]dispatch.Outcome{with(outcome.Failed, outcome.ReasonExit, nil)}, 1},
+		"canceled":       {[]dispatch.Outcome{with(outcome.Canceled, outcome.ReasonStopped, nil)}, 1},
+		"refused":        {[]dispatch.Outcome{with(outcome.Error, outcome.ReasonSandbox, refused)}, 1},
+		"request":        {[]dispatch.Outcome{with(outcome.Error, outcome.ReasonRequest, nil)}, 1},
+		"commit":         {[]dispatch.Outcome{with(outcome.Error, outcome.ReasonCommit, nil)}, 1},
+		"no catalog":     {slices.Repeat([]dispatch.Outcome{with(outcome.Error, outcome.ReasonCommit, &request.CatalogError{Err: errors.New("busy")})}, 3), 3},
+		"hook":           {[]dispatch.Outcome{with(outcome.Error, outcome.ReasonPostProcess, nil)}, 1},
+		"passed over":    {[]dispatch.Outcome{{Passed: true, Result: result.Result{Outcome: outcome.Outcome{State: outcome.Error}}}}, 1},
+		"error for good": {slices.Repeat([]dispatch.Outcome{with(outcome.Error, outcome.ReasonSandbox, nil)}, 3), 3},
+		"error once":     {[]dispatch.Outcome{with(outcome.Error, outcome.ReasonHarvest, nil), with(outcome.Complete, "", nil)}, 2},
+		"lost once":      {[]dispatch.Outcome{with(outcome.Lost, outcome.ReasonSupervisorLost, nil), with(outcome.Failed, "", nil)}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
 			var pauses []int
 			r := Retrying{
 				Retries: 2,
-				Work: workFunc(func(Line, <-chan request.StopSignal) Outcome {
+				Work: workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.Outcome {
 					calls++
 					return test.outcomes[calls-1]
 				}),
 				Pause: func(n int) time.Duration { pauses = append(pauses, n); return 0 },
 			}
-			o := r.Do(t.Context(), Line{}, nil)
+			o := r.Do(t.Context(), dispatch.Line{}, nil)
 			if calls != test.calls || o.Result.State != test.outcomes[calls-1].Result.State {
 				t.Errorf("%d attempts, the last %s", calls, o.Result.State)
 			}
@@ -463,7 +410,7 @@ func TestRetryingStops(t *testing.T) {
 	stop := make(chan request.StopSignal, 1)
 	stop <- term
 	r := Retrying{Retries: 1, Work: always(outcome.Error), Pause: func(int) time.Duration { return time.Hour }}
-	if o := r.Do(t.Context(), Line{}, stop); o.Result.State != outcome.Error {
+	if o := r.Do(t.Context(), dispatch.Line{}, stop); o.Result.State != outcome.Error {
 		t.Errorf("%+v", o)
 	}
 }
@@ -475,7 +422,7 @@ func TestRetryingEndsWithAnAttemptThatWasStopped(t *testing.T) {
 	attempts := 0
 	r := Retrying{
 		Retries: 1, Pause: func(int) time.Duration { return 0 },
-		Work: workFunc(func(_ Line, stop <-chan request.StopSignal) Outcome {
+		Work: workFunc(func(_ dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
 			if attempts++; attempts == 1 {
 				if s := <-stop; s != term {
 					t.Errorf("it heard %+v", s)
@@ -483,9 +430,9 @@ func TestRetryingEndsWithAnAttemptThatWasStopped(t *testing.T) {
 			}
 			return ended(outcome.Lost)
 		}),
-		Tell: func(Line, Outcome, int, time.Duration) { t.Error("a retry is told") },
+		Tell: func(dispatch.Line, dispatch.Outcome, int, time.Duration) { t.Error("a retry is told") },
 	}
-	r.Do(t.Context(), Line{}, stop)
+	r.Do(t.Context(), dispatch.Line{}, stop)
 	if attempts != 1 {
 		t.Errorf("%d attempts", attempts)
 	}
@@ -499,16 +446,16 @@ type pastOf struct {
 	hook    bool
 }
 
-func (p pastOf) Last(context.Context, Line, <-chan request.StopSignal) (result.Result, []string, error) {
+func (p pastOf) Last(context.Context, dispatch.Line, <-chan request.StopSignal) (result.Result, []string, error) {
 	return p.last, p.changes, p.err
 }
 
-func (p pastOf) Refuse(_ Line, err error) Outcome {
-	return Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Error, Message: err.Error()}}, Err: err}
+func (p pastOf) Refuse(_ dispatch.Line, err error) dispatch.Outcome {
+	return dispatch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Error, Message: err.Error()}}, Err: err}
 }
 
-func (p pastOf) PostProcess(context.Context, Line, result.Result, <-chan request.StopSignal) (Outcome, bool) {
-	return Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Complete, Message: "hook"}}}, p.hook
+func (p pastOf) PostProcess(context.Context, dispatch.Line, result.Result, <-chan request.StopSignal) (dispatch.Outcome, bool) {
+	return dispatch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Complete, Message: "hook"}}}, p.hook
 }
 
 func TestResuming(t *testing.T) {
@@ -538,11 +485,11 @@ func TestResuming(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ran := false
-			r := Resuming{Past: test.past, Work: workFunc(func(Line, <-chan request.StopSignal) Outcome {
+			r := Resuming{Past: test.past, Work: workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.Outcome {
 				ran = true
 				return ended(outcome.Complete)
 			})}
-			o := r.Do(t.Context(), Line{Analysis: spec.Analysis{ID: "a"}}, nil)
+			o := r.Do(t.Context(), dispatch.Line{Analysis: spec.Analysis{ID: "a"}}, nil)
 			if ran != test.ran || o.Passed != test.passed || o.Result.State != test.state || !strings.Contains(o.Result.Message, test.message) {
 				t.Errorf("run: %v, %+v", ran, o)
 			}
@@ -577,14 +524,14 @@ func TestRerun(t *testing.T) {
 		}
 		for rerun, want := range want {
 			got := ""
-			r := Resuming{Past: past, Rerun: rerun, Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome {
+			r := Resuming{Past: past, Rerun: rerun, Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
 				got = ran
 				if line.Rerun {
 					got = anew
 				}
 				return ended(outcome.Complete)
 			})}
-			switch o := r.Do(t.Context(), Line{Analysis: spec.Analysis{ID: "a"}}, nil); {
+			switch o := r.Do(t.Context(), dispatch.Line{Analysis: spec.Analysis{ID: "a"}}, nil); {
 			case o.Changed:
 				got = changed
 			case o.Passed:
@@ -604,10 +551,12 @@ func TestRerun(t *testing.T) {
 func TestResumingChecks(t *testing.T) {
 	no := errors.New("no")
 	r := Resuming{
-		Past: pastOf{err: catalog.ErrNotFound}, Check: func(Line) error { return no },
-		Work: workFunc(func(line Line, _ <-chan request.StopSignal) Outcome { return Outcome{Err: line.Err} }),
+		Past: pastOf{err: catalog.ErrNotFound}, Check: func(dispatch.Line) error { return no },
+		Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
+			return dispatch.Outcome{Err: line.Err}
+		}),
 	}
-	if o := r.Do(t.Context(), Line{Analysis: spec.Analysis{ID: "a"}}, nil); !errors.Is(o.Err, no) {
+	if o := r.Do(t.Context(), dispatch.Line{Analysis: spec.Analysis{ID: "a"}}, nil); !errors.Is(o.Err, no) {
 		t.Errorf("%+v", o)
 	}
 }
@@ -615,7 +564,7 @@ func TestResumingChecks(t *testing.T) {
 func TestResumingNeedsAnID(t *testing.T) {
 	r := Resuming{Past: pastOf{}, Work: always(outcome.Complete)}
 	var refused *request.Error
-	if o := r.Do(t.Context(), Line{}, nil); !errors.As(o.Err, &refused) || !errors.Is(refused.Err, ErrNoID) {
+	if o := r.Do(t.Context(), dispatch.Line{}, nil); !errors.As(o.Err, &refused) || !errors.Is(refused.Err, ErrNoID) {
 		t.Errorf("%+v", o)
 	}
 }

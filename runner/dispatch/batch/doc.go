@@ -2,10 +2,9 @@
 // outside of the analysis, and drains when it is stopped. A Work defines what a line does. The package knows no terminal,
 // flag or file.
 //
-// One goroutine (Batch.Run) receives lines, ends and signals and holds all state. Each running line has its own goroutine,
-// in which a Work makes its result; Retrying and Resuming are Works around the one that calls a runner.Runner. All runs share one
-// catalog, one blob store and one supervisor (warm.Pool). Each has its own attempt, state file and lock: gc, "logs -f"
-// and stop treat them like any other run.
+// One goroutine (Batch.Run) receives lines, ends and signals and holds all state. A dispatch.Executor runs the lines. Retrying, Resuming
+// and Exporting are Works around dispatch.Runs. Each run has its own attempt, state file and lock: gc, "logs -f" and stop treat them
+// like any other run.
 //
 //   - Memory does not grow with the batch. A file is read twice: first each line is parsed and dropped, except for a 16-byte
 //     digest of its id, to find duplicates; then lines are run as they are read. The cases of JUnit are spooled to an

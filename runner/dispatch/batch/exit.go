@@ -3,6 +3,7 @@ package batch
 import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 )
 
 // ExitCode is a batch's exit code: that of the signal which drained it, 125 where a line ended in an error, 1 where one
@@ -22,6 +23,6 @@ func (s Summary) ExitCode() int {
 // ExitCode is a batch's with this result alone.
 func ExitCode(r result.Result) int {
 	var s Summary
-	s.Add(Outcome{Result: r})
+	s.Add(dispatch.Outcome{Result: r})
 	return s.ExitCode()
 }

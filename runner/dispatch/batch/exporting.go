@@ -6,19 +6,20 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // Exporting is a Work that exports what another one has run, or what an earlier batch has. The catalog keeps a run as it ended
 // also where its export fails: with --resume only the export is repeated.
 type Exporting struct {
-	Work
+	dispatch.Work
 	// Export writes the outputs of a run, unless they are there already.
 	Export func(ctx context.Context, run catalog.Key) (warning string, err error)
 }
 
 // Do exports the line's run, unless the line has an export of its own.
-func (e Exporting) Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
+func (e Exporting) Do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
 	o := e.Work.Do(ctx, line, stop)
 	if line.Analysis.Export != "" || o.Err != nil || o.Result.Attempt == 0 || !o.Result.State.Final() {
 		return o

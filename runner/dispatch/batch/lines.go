@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 )
 
 // maxLine bounds a line in bytes: that of a manifest, with room for its end.
@@ -22,7 +23,7 @@ type Reader struct {
 }
 
 // Parse parses a line. The text is valid until it returns. Its error names the location.
-type Parse func(text []byte, number int) Line
+type Parse func(text []byte, number int) dispatch.Line
 
 // NewReader reads from a file or stream, named name in messages.
 func NewReader(from io.Reader, name string, parse Parse) *Reader {
@@ -33,15 +34,15 @@ func NewReader(from io.Reader, name string, parse Parse) *Reader {
 var mark = []byte("\ufeff")
 
 // Next returns the next line, with its Err where it is invalid, or an error where the stream cannot be read.
-func (r *Reader) Next() (Line, error) {
+func (r *Reader) Next() (dispatch.Line, error) {
 	for {
 		text, whole, err := r.read()
 		if err != nil {
-			return Line{}, err
+			return dispatch.Line{}, err
 		}
 		r.number++
 		if !whole {
-			return Line{Number: r.number, Err: fmt.Errorf("%s:%d: the line has more than %s; what is so large belongs into an input", r.name, r.number, format.Size(maxLine-2))}, nil
+			return dispatch.Line{Number: r.number, Err: fmt.Errorf("%s:%d: the line has more than %s; what is so large belongs into an input", r.name, r.number, format.Size(maxLine-2))}, nil
 		}
 		if r.number == 1 {
 			text = bytes.TrimPrefix(text, mark)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -30,8 +31,8 @@ func TestReader(t *testing.T) {
 		"long":            {strings.Repeat("y", 100_000) + "\nb", []string{"1 " + strings.Repeat("y", 100_000), "2 b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := NewReader(strings.NewReader(test.in), "f", func(text []byte, number int) Line {
-				return Line{Number: number, Analysis: spec.Analysis{ID: string(text)}}
+			r := NewReader(strings.NewReader(test.in), "f", func(text []byte, number int) dispatch.Line {
+				return dispatch.Line{Number: number, Analysis: spec.Analysis{ID: string(text)}}
 			})
 			var got []string
 			for {
@@ -57,8 +58,8 @@ func TestReader(t *testing.T) {
 
 // ids is a source of lines with these ids; "!" begins that of a bad one.
 func ids(all ...string) Source {
-	return NewReader(strings.NewReader(strings.Join(all, "\n")), "f", func(text []byte, number int) Line {
-		line := Line{Number: number, Analysis: spec.Analysis{ID: strings.Trim(string(text), "-"), CPUs: float64(number)}}
+	return NewReader(strings.NewReader(strings.Join(all, "\n")), "f", func(text []byte, number int) dispatch.Line {
+		line := dispatch.Line{Number: number, Analysis: spec.Analysis{ID: strings.Trim(string(text), "-"), CPUs: float64(number)}}
 		if text[0] == '!' {
 			line.Err = errors.New("bad")
 		}
@@ -67,7 +68,7 @@ func ids(all ...string) Source {
 }
 
 func TestLook(t *testing.T) {
-	check := func(line Line) error {
+	check := func(line dispatch.Line) error {
 		if line.Analysis.ID == "" {
 			return errors.New("no id")
 		}
@@ -77,7 +78,7 @@ func TestLook(t *testing.T) {
 		return cmp.Or(err, nil) // the place is the caller's
 	}
 	var bad []string
-	s, err := Look(ids("a", "!b", "c", "a", "-", "c"), check, at, func(line Line) { bad = append(bad, fmt.Sprintf("%d %v", line.Number, line.Err)) })
+	s, err := Look(ids("a", "!b", "c", "a", "-", "c"), check, at, func(line dispatch.Line) { bad = append(bad, fmt.Sprintf("%d %v", line.Number, line.Err)) })
 	if err != nil || s.Lines != 6 || s.Bad != 4 || s.Largest.CPUs != 3 || s.Largest.Memory != 2<<30 {
 		t.Errorf("%+v, %v", s, err)
 	}

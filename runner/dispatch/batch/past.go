@@ -6,7 +6,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/deliver"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
@@ -14,14 +14,14 @@ import (
 
 // PastRuns is a Past that reads a catalog.
 type PastRuns struct {
-	*Runs
+	*dispatch.Runs
 	Catalog interface {
 		Get(ctx context.Context, key catalog.Key) (catalog.Run, error)
 	}
 }
 
 // Last returns the last attempt of a line's id.
-func (p PastRuns) Last(ctx context.Context, line Line, stop <-chan request.StopSignal) (result.Result, []string, error) {
+func (p PastRuns) Last(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) (result.Result, []string, error) {
 	var run catalog.Run
 	err := p.Away.Do(ctx, stop, func() (err error) {
 		run, err = p.Catalog.Get(ctx, catalog.Key{ID: line.Analysis.ID})
@@ -44,24 +44,4 @@ func unusable(err error) error {
 		return err
 	}
 	return &request.CatalogError{Err: err}
-}
-
-// Refuse is the outcome of a line that cannot be run.
-func (p PastRuns) Refuse(line Line, err error) Outcome {
-	return p.finish(p.refuse(line, p.at(line, err)))
-}
-
-// PostProcess calls the post-process command of a committed run.
-func (p PastRuns) PostProcess(ctx context.Context, line Line, last result.Result, stop <-chan request.StopSignal) (Outcome, bool) {
-	if p.Hook == nil {
-		return Outcome{}, false
-	}
-	p.Started(line)
-	hook, done := p.hook(line)
-	defer done()
-	res, err := deliver.PostProcess(ctx, p.Host, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
-	if res.ID == "" {
-		return p.finish(p.refuse(line, err)), true
-	}
-	return p.finish(Outcome{Result: res, Err: err}), true
 }

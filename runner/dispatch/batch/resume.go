@@ -9,6 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
@@ -16,11 +17,11 @@ import (
 type Past interface {
 	// Last returns the last recorded attempt of the line's id, and how its request differs from the line's. It returns
 	// catalog.ErrNotFound where there was none.
-	Last(ctx context.Context, line Line, stop <-chan request.StopSignal) (result result.Result, changes []string, err error)
+	Last(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) (result result.Result, changes []string, err error)
 	// Refuse makes the outcome of a line that cannot be run.
-	Refuse(line Line, err error) Outcome
+	Refuse(line dispatch.Line, err error) dispatch.Outcome
 	// PostProcess repeats only the hook of a run. It returns false where the caller has none.
-	PostProcess(ctx context.Context, line Line, last result.Result, stop <-chan request.StopSignal) (Outcome, bool)
+	PostProcess(ctx context.Context, line dispatch.Line, last result.Result, stop <-chan request.StopSignal) (dispatch.Outcome, bool)
 }
 
 // Rerun says which lines run again, as the next attempt of their id, with the request and the script as they are now.
@@ -49,16 +50,16 @@ func (r Rerun) selects(last result.Result, changed bool) bool {
 
 // Resuming is a Work that does only what earlier batches left to do, and what Rerun selects.
 type Resuming struct {
-	Work
+	dispatch.Work
 	Past  Past
 	Rerun Rerun
 	// Check, if not nil, refuses a line that is about to run.
-	Check func(Line) error
+	Check func(dispatch.Line) error
 }
 
 // Do skips a line that is complete or has failed, and returns its recorded result. An id stands for one request: without
 // Rerun a line with another request under the same id is refused.
-func (r Resuming) Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
+func (r Resuming) Do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
 	switch {
 	case line.Err != nil:
 		return r.Work.Do(ctx, line, stop)
@@ -81,17 +82,17 @@ func (r Resuming) Do(ctx context.Context, line Line, stop <-chan request.StopSig
 	}
 	switch {
 	case last.State == outcome.Complete, last.State == outcome.Failed:
-		return Outcome{Result: last, Passed: true, Changed: len(changes) > 0}
+		return dispatch.Outcome{Result: last, Passed: true, Changed: len(changes) > 0}
 	case last.State == outcome.Error && last.Reason == outcome.ReasonPostProcess:
 		if o, called := r.Past.PostProcess(ctx, line, last, stop); called {
 			return o
 		}
-		return Outcome{Result: last, Passed: true}
+		return dispatch.Outcome{Result: last, Passed: true}
 	}
 	return r.run(ctx, line, stop)
 }
 
-func (r Resuming) run(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
+func (r Resuming) run(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
 	if r.Check != nil {
 		line.Err = r.Check(line)
 	}

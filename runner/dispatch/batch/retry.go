@@ -7,22 +7,23 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
 // Retrying is a Work that repeats a line as the next attempt of its id, while it ends for a reason outside of the analysis.
 // A failed line is never repeated, nor one that was asked to stop.
 type Retrying struct {
-	Work
+	dispatch.Work
 	Retries int
 	// Pause is how long to wait before a retry, numbered from 1.
 	Pause func(retry int) time.Duration
 	// Tell, where not nil, is called before each retry's pause.
-	Tell func(line Line, o Outcome, retry int, pause time.Duration)
+	Tell func(line dispatch.Line, o dispatch.Outcome, retry int, pause time.Duration)
 }
 
 // Do returns the last attempt's outcome.
-func (r Retrying) Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
+func (r Retrying) Do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
 	passed, asked, done := relay(stop)
 	defer done()
 	for retry := 1; ; retry++ {
@@ -69,7 +70,7 @@ func relay(stop <-chan request.StopSignal) (passed <-chan request.StopSignal, as
 
 // repeatable reports whether another attempt may end otherwise: not for a refused request, nor a run whose end is pending,
 // or whose hook alone is to be repeated.
-func repeatable(o Outcome) bool {
+func repeatable(o dispatch.Outcome) bool {
 	var refused *request.Error
 	var unusable *request.CatalogError
 	switch {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -20,7 +21,7 @@ type Survey struct {
 
 // Look reads a source to its end and calls bad for each line that cannot be run: because of its Err, a duplicate id, or an
 // error of check; at adds the location to the last two. It keeps a digest of each line's id, 16 bytes.
-func Look(source Source, check func(Line) error, at func(number int, err error) error, bad func(Line)) (s Survey, err error) {
+func Look(source Source, check func(dispatch.Line) error, at func(number int, err error) error, bad func(dispatch.Line)) (s Survey, err error) {
 	seen := map[[16]byte]int32{}
 	for {
 		line, err := source.Next()
@@ -63,7 +64,7 @@ func inputs(a spec.Analysis) int {
 }
 
 // repeated refuses a duplicate id.
-func repeated(line Line, seen map[[16]byte]int32) error {
+func repeated(line dispatch.Line, seen map[[16]byte]int32) error {
 	id := line.Analysis.ID
 	if id == "" {
 		return nil

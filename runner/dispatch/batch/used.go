@@ -27,8 +27,8 @@ func (e busyError) Error() string {
 // Unwrap returns the cause.
 func (e busyError) Unwrap() error { return e.BusyError }
 
-// inWords puts why a line was refused in the words of a batch.
-func inWords(err error) error {
+// InWords puts why a line was refused in the words of a batch.
+func InWords(err error) error {
 	var used *request.UsedError
 	var busy *request.BusyError
 	switch {
@@ -38,16 +38,4 @@ func inWords(err error) error {
 		return busyError{busy}
 	}
 	return err
-}
-
-// Taken reports whether a line was refused because another run has its id: the summary says that once for all lines.
-func (o Outcome) Taken() bool {
-	var used *request.UsedError
-	return errors.As(o.Err, &used) || o.busy()
-}
-
-// busy reports whether that one runs now.
-func (o Outcome) busy() bool {
-	var busy *request.BusyError
-	return errors.As(o.Err, &busy)
 }

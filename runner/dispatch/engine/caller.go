@@ -7,7 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -41,17 +41,16 @@ func (e *Engine) NewCaller() *Caller {
 // Job is a request that has been taken.
 type Job struct {
 	caller   *Caller
-	line     batch.Line
-	events   batch.Events // nil: none
+	line     dispatch.Line
+	events   dispatch.Events // nil: none
 	detached bool
-	run      *stops.Run
-	started  bool
+	run      *stops.Run // nil: it waits
 	done     chan struct{}
-	outcome  batch.Outcome // after done
+	outcome  dispatch.Outcome // after done
 }
 
 // Submit queues an analysis, which has an id. Its events go to events, if not nil. A detached one goes on without its caller.
-func (c *Caller) Submit(a spec.Analysis, events batch.Events, detached bool) (*Job, error) {
+func (c *Caller) Submit(a spec.Analysis, events dispatch.Events, detached bool) (*Job, error) {
 	e := c.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -69,8 +68,8 @@ func (c *Caller) Submit(a spec.Analysis, events batch.Events, detached bool) (*J
 	}
 	e.number++
 	j := &Job{
-		caller: c, line: batch.Line{Number: e.number, Analysis: a}, events: events, detached: detached,
-		run: stops.NewRun(a.ID), done: make(chan struct{}),
+		caller: c, line: dispatch.Line{Number: e.number, Analysis: a}, events: events, detached: detached,
+		done: make(chan struct{}),
 	}
 	c.jobs++
 	e.jobs[a.ID] = j
@@ -90,7 +89,7 @@ func (c *Caller) Close() {
 	defer e.mu.Unlock()
 	c.cancelQueued(hangup, func(j *Job) bool { return !j.detached })
 	for _, j := range e.jobs {
-		if j.caller == c && j.started && !j.detached {
+		if j.caller == c && j.run != nil && !j.detached {
 			j.run.Send(hangup)
 		}
 	}
@@ -110,7 +109,7 @@ func (c *Caller) cancelQueued(why request.StopSignal, chosen func(*Job) bool) {
 			continue
 		}
 		err := &request.StoppedError{Signal: why}
-		c.engine.settle(j, batch.Outcome{Result: runner.Refused(j.line.Analysis, err, c.engine.Version), Err: err})
+		c.engine.settle(j, dispatch.Outcome{Result: runner.Refused(j.line.Analysis, err, c.engine.Version), Err: err})
 	}
 	c.queue = rest
 }
@@ -122,13 +121,13 @@ func (j *Job) ID() string { return j.line.Analysis.ID }
 func (j *Job) Done() <-chan struct{} { return j.done }
 
 // Outcome is how the run ended, after Done.
-func (j *Job) Outcome() batch.Outcome { return j.outcome }
+func (j *Job) Outcome() dispatch.Outcome { return j.outcome }
 
 // Queued reports whether the request waits.
 func (j *Job) Queued() bool {
 	j.caller.engine.mu.Lock()
 	defer j.caller.engine.mu.Unlock()
-	return !j.started
+	return j.run == nil
 }
 
 // Pending is the result of a request that waits.
@@ -157,7 +156,7 @@ func (j *Job) end(s request.StopSignal) {
 
 // stop ends a job. One that has ended is no more in the queue, and reads no signal.
 func (e *Engine) stop(j *Job, s request.StopSignal) {
-	if j.started {
+	if j.run != nil {
 		j.run.Send(s)
 		return
 	}

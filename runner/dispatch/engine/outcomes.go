@@ -3,7 +3,7 @@ package engine
 import (
 	"slices"
 
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 )
 
 // maxRefused is how many outcomes are kept that the catalog does not have.
@@ -11,11 +11,11 @@ const maxRefused = 1024
 
 // outcomes are the last ones by id.
 type outcomes struct {
-	by    map[string]batch.Outcome
+	by    map[string]dispatch.Outcome
 	order []string
 }
 
-func (o *outcomes) add(id string, outcome batch.Outcome) {
+func (o *outcomes) add(id string, outcome dispatch.Outcome) {
 	if _, again := o.by[id]; !again {
 		o.order = append(o.order, id)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/spool"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
@@ -107,7 +108,7 @@ func (c *Collector) collect(ctx context.Context, id TaskID, n int, has bool, sta
 	if err != nil {
 		return err
 	}
-	s.Add(batch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: run.State}}})
+	s.Add(dispatch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: run.State}}})
 	return nil
 }
 

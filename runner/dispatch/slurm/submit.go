@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/store"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -44,7 +44,7 @@ func CheckAnalysis(a spec.Analysis) error {
 }
 
 // ArraysOf puts lines into arrays.
-func ArraysOf(lines []batch.Line) []Array {
+func ArraysOf(lines []dispatch.Line) []Array {
 	sized := make([]Sized, len(lines))
 	for i, line := range lines {
 		sized[i] = Sized{Number: line.Number, Size: SizeOf(line.Analysis)}
@@ -53,7 +53,7 @@ func ArraysOf(lines []batch.Line) []Array {
 }
 
 // NewSubmission is a submission of the lines, with a new name.
-func NewSubmission(lines []batch.Line, noAudit bool) *Submission {
+func NewSubmission(lines []dispatch.Line, noAudit bool) *Submission {
 	return &Submission{
 		Name: "scidex-oci-" + rand.Text()[:10], SubmittedAt: time.Now().UTC(), UID: os.Geteuid(), NoAudit: noAudit, Arrays: ArraysOf(lines),
 	}
@@ -61,7 +61,7 @@ func NewSubmission(lines []batch.Line, noAudit bool) *Submission {
 
 // Bind ties the submission to the catalog of host, and returns its lines for the spool, each with the next free attempt. At
 // adds the number of a line to its error.
-func (s *Submission) Bind(ctx context.Context, host *phase.Host, from []batch.Line, at func(number int, err error) error) (lines []Line, err error) {
+func (s *Submission) Bind(ctx context.Context, host *phase.Host, from []dispatch.Line, at func(number int, err error) error) (lines []Line, err error) {
 	if s.CatalogID, _, err = store.Match(ctx, host.Catalog, host.Blobs); err != nil {
 		return nil, err
 	}

@@ -4,11 +4,12 @@ package stops
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// Run is a run that may be stopped alone. Its methods are called by one goroutine at a time.
+// Run is a run that may be stopped alone.
 type Run struct {
 	ID   string
 	Stop chan request.StopSignal // with room for the two that a run acts on
@@ -17,44 +18,78 @@ type Run struct {
 	ahead    int
 }
 
-// NewRun makes a Run.
-func NewRun(id string) *Run { return &Run{ID: id, Stop: make(chan request.StopSignal, 2)} }
-
-// Asked reports whether a stop request was received for this run.
-func (r *Run) Asked() bool { return len(r.received) > 0 }
-
 // Send passes a signal on, and drops what is more than a run acts on.
 func (r *Run) Send(s request.StopSignal) { s.Send(r.Stop) }
+
+// Runs are the runs of a process that have not ended. The zero value is ready, and safe for concurrent use.
+type Runs struct {
+	mu  sync.Mutex
+	all []*Run
+}
+
+// Add adds a run that starts now. Remove it at its end.
+func (r *Runs) Add(id string) *Run {
+	run := &Run{ID: id, Stop: make(chan request.StopSignal, 2)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, run)
+	return run
+}
+
+// Remove takes a run out that has ended.
+func (r *Runs) Remove(run *Run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = slices.DeleteFunc(r.all, func(other *Run) bool { return other == run })
+}
+
+// Stop passes a signal on to all runs.
+func (r *Runs) Stop(s request.StopSignal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, run := range r.all {
+		run.Send(s)
+	}
+}
+
+// Asked reports whether a stop request was received for a run.
+func (r *Runs) Asked(run *Run) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(run.received) > 0
+}
 
 // Address passes a signal on to the runs with a new stop request, and reports whether it was for them. asked returns a
 // number for each `scidex-oci stop` of a run (watch.AskedToStop). Where there are several, the signals of the others are still
 // to come. Any other signal is for all runs, also while a run that was asked to stop goes on.
-func Address(runs []*Run, asked func(id string) []int64, s request.StopSignal) bool {
+func (r *Runs) Address(asked func(id string) []int64, s request.StopSignal) bool {
 	if s.Name != "SIGTERM" {
 		return false
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	first := true
-	for _, r := range runs {
-		for _, who := range asked(r.ID) {
-			if slices.Contains(r.received, who) {
+	for _, run := range r.all {
+		for _, who := range asked(run.ID) {
+			if slices.Contains(run.received, who) {
 				continue
 			}
-			r.received = append(r.received, who)
-			r.Send(s)
+			run.received = append(run.received, who)
+			run.Send(s)
 			if !first {
-				r.ahead++
+				run.ahead++
 			}
 			first = false
 		}
 	}
-	return !first || answered(runs)
+	return !first || r.answered()
 }
 
 // answered reports whether a signal belongs to a stop request before it.
-func answered(runs []*Run) bool {
-	for _, r := range runs {
-		if r.ahead > 0 {
-			r.ahead--
+func (r *Runs) answered() bool {
+	for _, run := range r.all {
+		if run.ahead > 0 {
+			run.ahead--
 			return true
 		}
 	}

@@ -51,9 +51,7 @@ type Worker struct {
 	running  tally
 	draining <-chan struct{}
 	settling sync.Mutex
-
-	stopping sync.Mutex
-	runs     []*stops.Run // of its jobs; stopping protects the list and what is in it
+	runs     stops.Runs // of its jobs
 }
 
 const (
@@ -93,22 +91,7 @@ func (w *Worker) Work(ctx context.Context) error {
 
 // Signal takes a SIGTERM: it stops the runs that `scidex-oci stop` means, and reports false if it means none.
 func (w *Worker) Signal(s request.StopSignal) bool {
-	w.stopping.Lock()
-	defer w.stopping.Unlock()
-	asked := func(id string) []int64 { return watch.AskedToStop(w.Host, id) }
-	return stops.Address(w.runs, asked, s)
-}
-
-// stoppable lets Signal find a run until done is called.
-func (w *Worker) stoppable(run *stops.Run) (done func()) {
-	w.stopping.Lock()
-	defer w.stopping.Unlock()
-	w.runs = append(w.runs, run)
-	return func() {
-		w.stopping.Lock()
-		defer w.stopping.Unlock()
-		w.runs = slices.DeleteFunc(w.runs, func(r *stops.Run) bool { return r == run })
-	}
+	return w.runs.Address(func(id string) []int64 { return watch.AskedToStop(w.Host, id) }, s)
 }
 
 // commitLate commits pending results once PostgreSQL is back, also where no job comes here meanwhile.
@@ -147,7 +130,7 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	if err != nil {
 		return err
 	}
-	j := &job{Worker: w, Run: stops.NewRun(claim.Job().ID), cause: func() error { return context.Cause(ctx) }, slot: slot}
+	j := &job{Worker: w, cause: func() error { return context.Cause(ctx) }, slot: slot}
 	j.ledger = &ledger{Catalog: w.Host.Catalog, claim: claim, row: row, then: func(run catalog.Run) queue.Then { return j.then(run, failures) }}
 	j.ledger.committed = func() { j.pass(Committed) }
 	j.taken()
@@ -228,12 +211,13 @@ type job struct {
 // run runs it.
 func (j *job) run(ctx context.Context) error {
 	row := j.ledger.row
+	j.Run = j.runs.Add(row.ID)
+	defer j.runs.Remove(j.Run)
 	a, err := plan.ReadQueued(row.Request)
 	a.ID, a.Limits = row.ID, cmp.Or(a.Limits, j.Limits)
 	if err != nil {
 		return j.refuse(ctx, runner.Refused(a, &request.Error{Err: fmt.Errorf("the request of %q: %w", row.ID, err)}, j.Host.Version), err)
 	}
-	defer j.stoppable(j.Run)()
 	defer context.AfterFunc(ctx, func() { j.Send(signalOf(j.cause())) })()
 	host := *j.Host
 	host.Catalog = j.ledger
@@ -301,11 +285,12 @@ func (j *job) refuse(ctx context.Context, result result.Result, err error) error
 	return j.outcome(result)
 }
 
-// then says what becomes of the job at the end of its run. Only failures outside the analysis are retried.
+// then says what becomes of the job at the end of its run. Only failures outside the analysis are retried, and no run for which
+// `scidex-oci stop` was called, also if a drain cuts its grace period.
 func (j *job) then(run catalog.Run, failures int) queue.Then {
 	cause, job := j.cause(), j.ledger.claim.Job()
 	switch {
-	case errors.Is(cause, queue.ErrCanceled), j.stopped(), job.LastTry && !errors.Is(cause, queue.ErrDrained):
+	case errors.Is(cause, queue.ErrCanceled), j.runs.Asked(j.Run), job.LastTry && !errors.Is(cause, queue.ErrDrained):
 		return queue.Finish
 	case run.State == outcome.Canceled && cause != nil: // by a drain, or because it took too long
 		return queue.Requeue
@@ -318,13 +303,6 @@ func (j *job) then(run catalog.Run, failures int) queue.Then {
 	default:
 	}
 	return queue.Finish
-}
-
-// stopped reports whether `scidex-oci stop` was called for the run. It is not run again, also if a drain cuts its grace period.
-func (j *job) stopped() bool {
-	j.stopping.Lock()
-	defer j.stopping.Unlock()
-	return j.Asked()
 }
 
 // stoppedExit is the exit code of a stopped run: that of SIGTERM.

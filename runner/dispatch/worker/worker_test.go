@@ -6,7 +6,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch/stops"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
@@ -47,9 +46,10 @@ func TestThen(t *testing.T) {
 		{state: outcome.Canceled, cause: queue.ErrOverdue, want: queue.Requeue},
 		{state: outcome.Canceled, cause: queue.ErrOverdue, last: true, want: queue.Finish},
 	} {
-		run := stops.NewRun("id")
-		stops.Address([]*stops.Run{run}, func(string) []int64 { return map[bool][]int64{true: {7}}[c.asked] }, request.StopSignal{Name: "SIGTERM"})
-		j := &job{Worker: &Worker{}, Run: run, cause: func() error { return c.cause }, ledger: &ledger{claim: brought{job: queue.Job{Retries: 2, LastTry: c.last}}}}
+		w := &Worker{}
+		run := w.runs.Add("id")
+		w.runs.Address(func(string) []int64 { return map[bool][]int64{true: {7}}[c.asked] }, request.StopSignal{Name: "SIGTERM"})
+		j := &job{Worker: w, Run: run, cause: func() error { return c.cause }, ledger: &ledger{claim: brought{job: queue.Job{Retries: 2, LastTry: c.last}}}}
 		if got := j.then(catalog.Run{Outcome: outcome.Outcome{State: c.state}}, c.failures); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}

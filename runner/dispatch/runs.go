@@ -1,12 +1,14 @@
-package batch
+package dispatch
 
 import (
 	"context"
 	"errors"
 
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
+	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -24,7 +26,7 @@ type Runs struct {
 	// Hook, where not nil, makes the post-process command of a line, and what to call after it.
 	Hook      func(Line) (hook *request.Hook, done func())
 	Suspended *SuspendGroup
-	// At adds a line's location to the error that refuses it.
+	// At adds a line's location to the error that refuses it, and may say the error in the caller's own words.
 	At func(number int, err error) error
 	// Started is called when the analysis of a line may start, Used with what it uses.
 	Started func(Line)
@@ -127,7 +129,27 @@ func (r *Runs) at(line Line, err error) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
-	return &request.Error{Err: r.At(line.Number, inWords(refused.Err))}
+	return &request.Error{Err: r.At(line.Number, refused.Err)}
+}
+
+// Refuse is the outcome of a line that cannot be run.
+func (r *Runs) Refuse(line Line, err error) Outcome {
+	return r.finish(r.refuse(line, r.at(line, err)))
+}
+
+// PostProcess calls only the post-process command of a committed run of a line. It returns false where there is none.
+func (r *Runs) PostProcess(ctx context.Context, line Line, last result.Result, stop <-chan request.StopSignal) (Outcome, bool) {
+	if r.Hook == nil {
+		return Outcome{}, false
+	}
+	r.Started(line)
+	hook, done := r.hook(line)
+	defer done()
+	res, err := deliver.PostProcess(ctx, r.Host, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)
+	if res.ID == "" {
+		return r.finish(r.refuse(line, err)), true
+	}
+	return r.finish(Outcome{Result: res, Err: err}), true
 }
 
 // refuse is the outcome of a line that did not become a run.
