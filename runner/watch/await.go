@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/internal/backoff"
@@ -10,9 +11,21 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
-// Await waits until a run has ended and its launcher has released it, and returns it as it is then. ErrDead means that it
-// will never end, as its launcher was killed. For a run of another host or root it polls the catalog, at most once a second.
+// Await waits until a run has ended and its launcher has released it, and returns it as it is then. For a run of another host or
+// root it polls the catalog, at most once a second.
 func Await(ctx context.Context, host *phase.Host, key catalog.Key) (catalog.Run, error) {
+	run, err := await(ctx, host, key)
+	if errors.Is(err, ErrDead) {
+		return run, Killed(key)
+	}
+	if err != nil {
+		return run, fmt.Errorf("wait for run %q: %w", key, err)
+	}
+	return run, nil
+}
+
+// await is Await. ErrDead means that the run will never end, as its launcher was killed.
+func await(ctx context.Context, host *phase.Host, key catalog.Key) (catalog.Run, error) {
 	for pause := (backoff.Backoff{First: 50 * time.Millisecond, Longest: watchRow}); ; pause.Wait(ctx) {
 		run, err := host.Catalog.Get(ctx, key)
 		if err != nil {

@@ -130,10 +130,10 @@ func (l *Live) Ended(within time.Duration) (bool, error) {
 	}
 }
 
-// Stop asks the launcher to end the run by SIGTERM, and marks itself as the sender by a lock on the state file; with now the
+// stop asks the launcher to end the run by SIGTERM, and marks itself as the sender by a lock on the state file; with now the
 // analysis gets no grace period. A second call cuts it likewise. A suspended launcher is continued, so that it receives the
 // signal.
-func (l *Live) Stop(now bool) error {
+func (l *Live) stop(now bool) error {
 	l.sign(now)
 	if held, err := flock.Held(l.state); err == nil && !held { // its launcher may live on, with others
 		return ErrDead

@@ -197,7 +197,7 @@ func TestAskedToStop(t *testing.T) {
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := second.Stop(false); !errors.Is(err, ErrDead) {
+	if err := second.stop(false); !errors.Is(err, ErrDead) {
 		t.Errorf("a stop of what has just ended: %v, want ErrDead and no signal", err)
 	}
 }
@@ -248,8 +248,8 @@ func TestAwait(t *testing.T) {
 	}
 	// A row that nobody will ever end is waited for no more; one that was just being ended is no such.
 	r.Catalog = &rows{left: []catalog.Run{run}}
-	if _, err := Await(t.Context(), r, run.Key); !errors.Is(err, ErrDead) {
-		t.Errorf("%v, want ErrDead", err)
+	if _, err := Await(t.Context(), r, run.Key); err == nil || err.Error() != Killed(run.Key).Error() {
+		t.Errorf("%v, want that its scidex-oci was killed", err)
 	}
 	r.Catalog = &rows{left: []catalog.Run{run, ended}}
 	if got, err := Await(t.Context(), r, run.Key); err != nil || got.State != outcome.Complete {

@@ -39,7 +39,7 @@ func show(ctx context.Context, host *phase.Host, run catalog.Run, more func(list
 		return res, err
 	}
 	if killed {
-		res.Message = Killed(run.Key)
+		res.Message = Killed(run.Key).Error()
 	}
 	events, err := host.Catalog.Events(ctx, run.Key)
 	if err != nil {
@@ -68,7 +68,7 @@ func judgeLife(ctx context.Context, host *phase.Host, run catalog.Run) (_ catalo
 	return run, run.State == outcome.Running, err
 }
 
-// Killed says of a run that its launcher was killed, so that its end was not recorded.
-func Killed(key catalog.Key) string {
-	return fmt.Sprintf("run %q does not live any more: its scidex-oci was killed; \"scidex-oci gc\" records that", key)
+// Killed is the error of a run whose launcher was killed, so that its end was not recorded.
+func Killed(key catalog.Key) error {
+	return fmt.Errorf("run %q does not live any more: its scidex-oci was killed; \"scidex-oci gc\" records that", key)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/manual"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/internal/suggest"
 )
 
 func newCompletionCommand(p *command.Program) *cli.Command {

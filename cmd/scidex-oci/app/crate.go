@@ -54,7 +54,7 @@ func runCrate(ctx context.Context, st *stores.Stores, o crateOptions, name strin
 	if o.output == "" {
 		return command.Usagef("crate: where to? Give -o DIR or -o FILE.zip")
 	}
-	run, err := st.Find(ctx, name)
+	run, err := watch.Find(ctx, st.Host, name)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (o *outputsExportOptions) flags() []cli.Flag {
 }
 
 func runOutputsExport(ctx context.Context, p *command.Program, st *stores.Stores, o outputsExportOptions, name, dir string) error {
-	run, err := st.Find(ctx, name)
+	run, err := watch.Find(ctx, st.Host, name)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func runLogs(ctx context.Context, p *command.Program, st *stores.Stores, o logsO
 	if o.stdout == o.stderr {
 		o.stdout, o.stderr = true, true
 	}
-	run, err := st.Find(ctx, name)
+	run, err := watch.Find(ctx, st.Host, name)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func noLogs(run catalog.Run, err error) error {
 	case errors.As(err, &elsewhere):
 		return fmt.Errorf("run %q is %s and its logs cannot be read from here before it has ended: %w", run.Key, run.State, elsewhere)
 	case errors.Is(err, watch.ErrDead):
-		return stores.Killed(run.Key)
+		return watch.Killed(run.Key)
 	}
 	return err
 }

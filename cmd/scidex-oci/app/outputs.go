@@ -14,11 +14,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/internal/suggest"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 func newOutputsCommand(p *command.Program) *cli.Command {
@@ -79,7 +80,7 @@ func newOutputsCatCommand(p *command.Program) *cli.Command {
 const rowsAligned = 1000
 
 func runOutputsList(ctx context.Context, p *command.Program, st *stores.Stores, o outputsListOptions, name string) error {
-	run, err := st.Find(ctx, name)
+	run, err := watch.Find(ctx, st.Host, name)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func rowOf(e outputs.Entry) string {
 }
 
 func runOutputsCat(ctx context.Context, p *command.Program, st *stores.Stores, name, path string) error {
-	run, err := st.Find(ctx, name)
+	run, err := watch.Find(ctx, st.Host, name)
 	if err != nil {
 		return err
 	}

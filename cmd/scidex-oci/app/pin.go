@@ -8,6 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 func newPinCommand(p *command.Program) *cli.Command {
@@ -43,7 +44,7 @@ func setPins(p *command.Program, c *cli.Context, pinned bool) error {
 func runPin(ctx context.Context, st *stores.Stores, given []string, pinned bool) error {
 	var keys []catalog.Key
 	for _, name := range given {
-		run, err := st.Find(ctx, name)
+		run, err := watch.Find(ctx, st.Host, name)
 		if err != nil {
 			return err
 		}

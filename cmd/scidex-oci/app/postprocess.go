@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 func newPostProcessCommand(p *command.Program) *cli.Command {
@@ -52,7 +53,7 @@ func (o *postProcessOptions) flags() []cli.Flag {
 }
 
 func runPostProcess(ctx context.Context, p *command.Program, st *stores.Stores, o postProcessOptions, name string) error {
-	run, err := st.Find(ctx, name)
+	run, err := watch.Find(ctx, st.Host, name)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/replay"
 	"github.com/scidex-ai/scidex-oci/runner/warm"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -61,7 +62,7 @@ func runReplay(ctx context.Context, p *command.Program, st *stores.Stores, o rep
 	if err != nil {
 		return err
 	}
-	run, err := st.Find(ctx, name)
+	run, err := watch.Find(ctx, st.Host, name)
 	if err != nil {
 		return err
 	}

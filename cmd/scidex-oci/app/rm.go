@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 func newRemoveCommand(p *command.Program) *cli.Command {
@@ -35,7 +36,7 @@ refused; see unpin. Blobs that no run names any longer are removed by gc.`,
 func runRemove(ctx context.Context, p *command.Program, st *stores.Stores, given []string) error {
 	var keys []catalog.Key
 	for _, name := range given {
-		run, err := st.FindWhole(ctx, name)
+		run, err := watch.FindWhole(ctx, st.Host, name)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/replay"
 	"github.com/scidex-ai/scidex-oci/runner/warm"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // runShell is `run --shell`.
@@ -34,7 +35,7 @@ func runShell(c *cli.Context, p *command.Program, o *options.Run) error {
 		return command.Usagef("--shell needs a terminal as standard input and output")
 	}
 	return p.WithTidyStores(c, func(st *stores.Stores) error {
-		run, err := st.Find(c.Context, o.Shell)
+		run, err := watch.Find(c.Context, st.Host, o.Shell)
 		if err != nil {
 			return err
 		}

@@ -43,9 +43,9 @@ func (o *showOptions) flags() []cli.Flag {
 }
 
 func runShow(ctx context.Context, p *command.Program, st *stores.Stores, o showOptions, name string) error {
-	run, err := st.Find(ctx, name)
+	run, err := watch.Find(ctx, st.Host, name)
 	if err == nil && o.wait {
-		run, err = st.Await(ctx, run.Key)
+		run, err = watch.Await(ctx, st.Host, run.Key)
 	}
 	if err != nil {
 		return err

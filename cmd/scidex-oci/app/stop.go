@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/recovery"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 func newStopCommand(p *command.Program) *cli.Command {
@@ -54,7 +55,7 @@ func runStop(ctx context.Context, p *command.Program, st *stores.Stores, o stopO
 	runs := map[catalog.Key]catalog.Run{}
 	var keys []catalog.Key
 	for _, name := range given {
-		run, err := st.FindWhole(ctx, name)
+		run, err := watch.FindWhole(ctx, st.Host, name)
 		if err != nil {
 			return err
 		}
@@ -66,7 +67,7 @@ func runStop(ctx context.Context, p *command.Program, st *stores.Stores, o stopO
 	var all error
 	var stopped []catalog.Key
 	for _, key := range keys { // all of them before the first is waited for
-		live, err := st.Stop(ctx, runs[key], o.now)
+		live, err := watch.Stop(ctx, st.Host, runs[key], o.now)
 		if err != nil {
 			all = errors.Join(all, err)
 			continue
@@ -82,7 +83,7 @@ func runStop(ctx context.Context, p *command.Program, st *stores.Stores, o stopO
 
 // tellStopped waits for the end of a run and reports it.
 func tellStopped(ctx context.Context, p *command.Program, st *stores.Stores, key catalog.Key) error {
-	run, err := st.Await(ctx, key)
+	run, err := watch.Await(ctx, st.Host, key)
 	if err != nil {
 		return err
 	}

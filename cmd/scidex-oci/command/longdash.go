@@ -3,7 +3,7 @@ package command
 import (
 	"strings"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/internal/suggest"
 )
 
 // longDashes are what word processors and web pages make of "--": em dash, en dash, horizontal bar and minus sign.

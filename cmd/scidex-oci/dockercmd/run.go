@@ -201,7 +201,7 @@ func (f front) result(ctx context.Context, id string) (res result.Result, err er
 		return res, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	run, err := st.FindWhole(ctx, id)
+	run, err := watch.FindWhole(ctx, st.Host, id)
 	if err != nil {
 		return res, err
 	}

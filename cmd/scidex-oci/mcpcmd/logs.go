@@ -7,7 +7,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
@@ -100,7 +99,7 @@ func (t *tools) copyLogs(ctx context.Context, run catalog.Run, windows [2]*windo
 	run, err := watch.CopyLogs(ctx, t.Stores.Host, run, to, false)
 	switch {
 	case errors.Is(err, watch.ErrDead):
-		return run, stores.Killed(run.Key)
+		return run, watch.Killed(run.Key)
 	case err != nil:
 		return run, fmt.Errorf("logs of run %q: %w", run.Key, err)
 	}

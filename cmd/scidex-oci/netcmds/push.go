@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/rootfs/registry"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // newPush makes the command outputs push.
@@ -60,7 +61,7 @@ func (o *pushOptions) flags() []cli.Flag {
 }
 
 func push(ctx context.Context, p *command.Program, st *stores.Stores, o pushOptions, name string, ref registry.Reference) error {
-	run, err := st.Find(ctx, name)
+	run, err := watch.Find(ctx, st.Host, name)
 	if err != nil {
 		return err
 	}

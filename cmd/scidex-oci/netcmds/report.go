@@ -80,7 +80,7 @@ func pageOf(ctx context.Context, st *stores.Stores, name, another string) (func(
 
 // endedResult is what a page shows of a run.
 func endedResult(ctx context.Context, st *stores.Stores, name string) (result.Result, error) {
-	run, err := st.Find(ctx, name)
+	run, err := watch.Find(ctx, st.Host, name)
 	if err != nil {
 		return result.Result{}, err
 	}

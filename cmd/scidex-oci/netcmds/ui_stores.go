@@ -62,11 +62,11 @@ func (u uiLife) Logs(ctx context.Context, run catalog.Run, stdout, stderr io.Wri
 
 // Stop keeps the run attached while it waits: that identifies the sender.
 func (u uiLife) Stop(ctx context.Context, run catalog.Run) error {
-	live, err := u.Stores.Stop(ctx, run, false)
+	live, err := watch.Stop(ctx, u.Host, run, false)
 	if err != nil {
 		return err
 	}
 	defer live.Close()
-	_, err = u.Await(ctx, run.Key)
+	_, err = watch.Await(ctx, u.Host, run.Key)
 	return err
 }

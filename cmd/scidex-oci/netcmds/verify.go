@@ -133,7 +133,7 @@ func verify(ctx context.Context, p *command.Program, name string, keys []stateme
 		return nil, err
 	}
 	defer st.Close() //nolint:errcheck // it was only read
-	run, err := st.Find(ctx, name)
+	run, err := watch.Find(ctx, st.Host, name)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/internal/suggest"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/internal/suggest"
 )
 
 // The functions below each make the flag of one kind of option. What to points at is the default.

@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // checkQueue refuses, before anything is opened, a catalog that cannot have a queue.
@@ -51,7 +52,7 @@ func forEach(p *command.Program, do func(ctx context.Context, q queue.Queue, run
 		}
 		return withQueue(p, c, func(q queue.Queue, st *stores.Stores) (all error) {
 			for _, name := range given {
-				run, err := st.Find(c.Context, name)
+				run, err := watch.Find(c.Context, st.Host, name)
 				var said string
 				if err == nil {
 					said, err = do(c.Context, q, run)

@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 func newShow(p *command.Program) *cli.Command {
@@ -50,7 +51,7 @@ func (o *showOptions) flags() []cli.Flag {
 }
 
 func showQueued(ctx context.Context, p *command.Program, q queue.Queue, st *stores.Stores, o showOptions, name string) error {
-	run, err := st.Find(ctx, name)
+	run, err := watch.Find(ctx, st.Host, name)
 	if err != nil {
 		return err
 	}

@@ -13,10 +13,10 @@ import (
 	"path/filepath"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -129,9 +129,9 @@ func (k Parser) recorded(ctx context.Context, find Finder, name string) (spec.An
 	}
 	run, err := find(ctx, name)
 	if err != nil {
-		return a, stores.NotFoundWhole(name, err)
+		return a, watch.NotFoundWhole(name, err)
 	}
-	if err := stores.WholeID(name, run); err != nil {
+	if err := watch.WholeID(name, run); err != nil {
 		return a, fmt.Errorf("--again: %w", err)
 	}
 	if err := json.Unmarshal(run.Request, &a); err != nil {

@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -61,7 +60,7 @@ func (p *peer) logs(ctx context.Context, r rpc.Request) (any, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case errors.Is(err, watch.ErrDead):
-		return nil, stores.Killed(run.Key)
+		return nil, watch.Killed(run.Key)
 	case err != nil:
 		return nil, fmt.Errorf("logs of run %q: %w", run.Key, err)
 	case !run.State.Final():

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/suggest"
+	"github.com/scidex-ai/scidex-oci/internal/suggest"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"

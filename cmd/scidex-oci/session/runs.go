@@ -37,7 +37,7 @@ func Ended(o dispatch.Outcome) (result.Result, error) {
 
 // Find finds a run as a person names it: ID, ID@ATTEMPT or @last. Where there is none the error is a *NotFoundError.
 func (s *Session) Find(ctx context.Context, name string) (catalog.Run, error) {
-	run, err := s.Stores.Find(ctx, name)
+	run, err := watch.Find(ctx, s.Stores.Host, name)
 	if err != nil {
 		return run, s.missing(ctx, name, err)
 	}
@@ -89,11 +89,11 @@ func (s *Session) Stop(ctx context.Context, name string, now bool) (result.Resul
 		j.Stop(now)
 		return await(ctx, j)
 	}
-	run, err := s.Stores.FindWhole(ctx, name)
+	run, err := watch.FindWhole(ctx, s.Stores.Host, name)
 	if err != nil {
 		return result.Result{}, s.missing(ctx, name, err)
 	}
-	live, err := s.Stores.Stop(ctx, run, now)
+	live, err := watch.Stop(ctx, s.Stores.Host, run, now)
 	if err != nil {
 		return result.Result{}, err
 	}
@@ -113,7 +113,7 @@ func await(ctx context.Context, j *engine.Job) (result.Result, error) {
 
 // awaitOther waits for a run of another process.
 func (s *Session) awaitOther(ctx context.Context, key catalog.Key) (result.Result, error) {
-	run, err := s.Stores.Await(ctx, key)
+	run, err := watch.Await(ctx, s.Stores.Host, key)
 	switch {
 	case ctx.Err() != nil:
 		return result.Result{}, context.Cause(ctx)

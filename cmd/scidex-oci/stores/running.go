@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -14,49 +13,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
-
-// Stop stops a run, with now without its grace period. Close the Live once the run has ended.
-func (st *Stores) Stop(ctx context.Context, run catalog.Run, now bool) (*watch.Live, error) {
-	name := run.String()
-	if run.State.Final() {
-		return nil, fmt.Errorf("run %q has ended already: it is %s (%s)", name, run.State, run.Reason)
-	}
-	live, err := watch.Attach(st.Host, run)
-	if err == nil {
-		if err = live.Stop(now); err == nil {
-			return live, nil
-		}
-		err = errors.Join(err, live.Close())
-	}
-	var elsewhere *watch.ElsewhereError
-	switch {
-	case errors.As(err, &elsewhere):
-		return nil, fmt.Errorf("run %q cannot be stopped from here: %w", name, elsewhere)
-	case errors.Is(err, watch.ErrDead):
-		if run, err := st.Catalog.Get(ctx, run.Key); err == nil && run.State.Final() {
-			return st.Stop(ctx, run, now)
-		}
-		return nil, Killed(run.Key)
-	}
-	return nil, fmt.Errorf("stop run %q: %w", name, err)
-}
-
-// Killed is the error of a run whose launcher died, so that its end was not recorded.
-func Killed(key catalog.Key) error {
-	return errors.New(watch.Killed(key))
-}
-
-// Await waits until a run has ended.
-func (st *Stores) Await(ctx context.Context, key catalog.Key) (catalog.Run, error) {
-	run, err := watch.Await(ctx, st.Host, key)
-	if errors.Is(err, watch.ErrDead) {
-		return run, Killed(key)
-	}
-	if err != nil {
-		return run, fmt.Errorf("wait for run %q: %w", key, err)
-	}
-	return run, nil
-}
 
 // Liveness says of a run that has not ended whether it lives, and since when. "running (dead)" is one that gc has to record;
 // of other hosts and roots only their location is known here.

@@ -2,13 +2,10 @@
 package stores
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -62,52 +59,3 @@ func open(ctx context.Context, s Settings, given Policy, version string, log io.
 
 // Close closes the catalog.
 func (st *Stores) Close() error { return st.Catalog.Close() }
-
-// Find finds a run by what a person types: an id, its unique prefix, ID@ATTEMPT or @last.
-func (st *Stores) Find(ctx context.Context, name string) (catalog.Run, error) {
-	run, err := st.Catalog.Find(ctx, name)
-	if err != nil {
-		return run, cmp.Or(st.noAttempt(ctx, name, err), st.nearID(ctx, name, err), NotFound(name, err))
-	}
-	return run, nil
-}
-
-// FindWhole is Find for a command that changes a run or makes another attempt of it. It refuses a prefix.
-func (st *Stores) FindWhole(ctx context.Context, name string) (catalog.Run, error) {
-	run, err := st.Catalog.Find(ctx, name)
-	if err != nil {
-		return run, cmp.Or(st.noAttempt(ctx, name, err), st.nearID(ctx, name, err), NotFoundWhole(name, err))
-	}
-	return run, WholeID(name, run)
-}
-
-// NotFoundWhole is NotFound for a command that refuses a prefix.
-func NotFoundWhole(name string, err error) error {
-	if errors.Is(err, catalog.ErrAmbiguous) {
-		return fmt.Errorf("%q is the beginning of several ids; type all of the id here, \"scidex-oci ls\" has it", name)
-	}
-	return NotFound(name, err)
-}
-
-// WholeID refuses a name that is only the beginning of the id of the run it found: a typing error may begin an id as well.
-func WholeID(name string, found catalog.Run) error {
-	typed, err := catalog.ParseName(name)
-	if err != nil || typed.Last || typed.ID == found.ID {
-		return err
-	}
-	typed.ID = found.ID
-	return fmt.Errorf("%q is only the beginning of an id; type all of it here: %s", name, typed)
-}
-
-// NotFound is the error of a name for which the catalog found no run.
-func NotFound(name string, err error) error {
-	switch {
-	case errors.Is(err, catalog.ErrNotFound) && strings.HasPrefix(name, "@"):
-		return noSuchAt(name)
-	case errors.Is(err, catalog.ErrNotFound):
-		return fmt.Errorf("no run %q in this catalog; see \"scidex-oci ls\"", name)
-	case errors.Is(err, catalog.ErrAmbiguous):
-		return fmt.Errorf("%q is the beginning of several ids; type more of it", name)
-	}
-	return fmt.Errorf("find %q: %w", name, err)
-}

@@ -1,4 +1,4 @@
-package stores
+package watch
 
 import (
 	"testing"
@@ -39,7 +39,7 @@ func TestNoSuchAt(t *testing.T) {
 		"@first":  `no run "@first" in this catalog; @last is the newest`,
 		"@last@7": `no run "@last@7": @last takes no attempt; type ID@7`,
 	} {
-		if got := NotFound(name, catalog.ErrNotFound).Error(); got != want {
+		if got := notFound(name, catalog.ErrNotFound).Error(); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
