@@ -28,7 +28,7 @@ type Runs struct {
 	Suspended *SuspendGroup
 	// At adds a line's location to the error that refuses it, and may say the error in the caller's own words.
 	At func(number int, err error) error
-	// Started is called when the analysis of a line may start, Used with what it uses.
+	// Started, where not nil, is called when the analysis of a line may start, and Used with what it uses.
 	Started func(Line)
 	Used    func(line Line, id string, usage event.Usage)
 	// Events, where not nil, takes the events of all runs.
@@ -97,15 +97,21 @@ func (r *Runs) admit(line Line) func(context.Context) error {
 				return err
 			}
 		}
-		r.Started(line)
+		r.started(line)
 		return nil
+	}
+}
+
+func (r *Runs) started(line Line) {
+	if r.Started != nil {
+		r.Started(line)
 	}
 }
 
 // observe passes events on. Once an analysis has exited the next may start.
 func (r *Runs) observe(line Line) func(event.Event) error {
 	return func(e event.Event) error {
-		if usage, ok := e.Data.(event.Usage); ok {
+		if usage, ok := e.Data.(event.Usage); ok && r.Used != nil {
 			r.Used(line, e.ID, usage)
 		}
 		if e.Type == event.TypeExited && line.Vacate != nil {
@@ -142,7 +148,7 @@ func (r *Runs) PostProcess(ctx context.Context, line Line, last result.Result, s
 	if r.Hook == nil {
 		return Outcome{}, false
 	}
-	r.Started(line)
+	r.started(line)
 	hook, done := r.hook(line)
 	defer done()
 	res, err := deliver.PostProcess(ctx, r.Host, catalog.Key{ID: last.ID, Attempt: last.Attempt}, *hook, false, stop)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -75,20 +74,9 @@ func (t *tools) outputOf(ctx context.Context, name string) (source, path string,
 	if len(sha256) != 64 {
 		return "", "", errors.New("give sha256: and the 64 digits of an output, as list_outputs shows them, then :NAME if it is to have another name")
 	}
-	done, err := t.Reading(ctx)
-	if err != nil {
-		return "", "", err
-	}
-	defer done()
-	found := false
-	err = t.Stores.Catalog.FindOutputs(ctx, catalog.OutputQuery{Digest: sha256}, func(o catalog.FoundOutput) bool {
-		if found = o.OutputsRemovedAt.IsZero(); found && !named {
-			path = string(o.Path)
-		}
-		return !found
-	})
-	if err == nil && !found {
-		err = errors.New("no run has an output of that digest")
+	output, err := t.Engine.OutputOf(ctx, sha256)
+	if !named {
+		path = string(output.Path)
 	}
 	return digestPrefix + sha256, path, err
 }

@@ -2,13 +2,12 @@ package mcpcmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 const (
@@ -45,7 +44,7 @@ func (t *tools) getLogs(ctx context.Context, _ *mcp.CallToolRequest, in logsInpu
 	if err != nil {
 		return nil, logsOutput{}, err
 	}
-	run, err := t.Find(ctx, in.Run)
+	run, err := t.Engine.Find(ctx, in.Run)
 	if err != nil {
 		return nil, logsOutput{}, err
 	}
@@ -90,18 +89,11 @@ func (in logsInput) windows() (windows [2]*window, err error) {
 
 // copyLogs copies what there is of the logs.
 func (t *tools) copyLogs(ctx context.Context, run catalog.Run, windows [2]*window) (catalog.Run, error) {
-	var to watch.Streams
+	var to [2]io.Writer
 	for i, w := range windows {
 		if w != nil {
 			to[i] = w
 		}
 	}
-	run, err := watch.CopyLogs(ctx, t.Stores.Host, run, to, false)
-	switch {
-	case errors.Is(err, watch.ErrDead):
-		return run, watch.Killed(run.Key)
-	case err != nil:
-		return run, fmt.Errorf("logs of run %q: %w", run.Key, err)
-	}
-	return run, nil
+	return t.Engine.Logs(ctx, run, to, false)
 }

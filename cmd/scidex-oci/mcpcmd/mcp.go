@@ -79,7 +79,7 @@ func serveSession(ctx context.Context, s *session.Session, serve transport) erro
 	err = serve(ctx, t)
 	stop()
 	t.calls.Wait()
-	s.Engine.Wait()
+	s.Engine.WaitAll()
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -65,11 +64,11 @@ func (t *tools) readOutput(ctx context.Context, _ *mcp.CallToolRequest, in readI
 	if err := in.check(); err != nil {
 		return nil, readOutput{}, err
 	}
-	run, err := t.Find(ctx, in.Run)
+	run, err := t.Engine.Find(ctx, in.Run)
 	if err != nil {
 		return nil, readOutput{}, err
 	}
-	entry, err := t.Output(ctx, run, in.Path)
+	entry, err := t.Engine.Output(ctx, run, in.Path)
 	if err != nil {
 		return nil, readOutput{}, fmt.Errorf("%w; list_outputs lists them", err)
 	}
@@ -117,30 +116,9 @@ func (out *readOutput) fill(piece []byte, in readInput) {
 	}
 }
 
-// piece reads a part of a blob. One of ordinary size is read to its end, so that its digest is compared.
+// piece reads a part of an output. One of ordinary size is read to its end, so that its digest is compared.
 func (t *tools) piece(ctx context.Context, e outputs.Entry, offset, length int64) ([]byte, error) {
-	if offset >= e.Size {
-		return nil, nil
-	}
-	done, err := t.Reading(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	from, err := t.Stores.Blobs.Open(ctx, e.SHA256)
-	if err != nil {
-		return nil, err
-	}
-	defer from.Close()
-	if _, err := io.CopyN(io.Discard, from, offset); err != nil {
-		return nil, err
-	}
-	piece := make([]byte, min(length, e.Size-offset))
-	if _, err := io.ReadFull(from, piece); err != nil {
-		return nil, err
-	}
-	if e.Size <= verified {
-		_, err = io.Copy(io.Discard, from)
-	}
-	return piece, err
+	r := t.Engine.NewReader(ctx)
+	defer r.Close()
+	return r.Read(ctx, e, offset, length, e.Size <= verified)
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 )
 
 // mostResource bounds a resource in bytes.
@@ -22,7 +22,7 @@ const mostResource = 4 << 20
 func (t *tools) readResource(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	uri := r.Params.URI
 	entry, err := t.resource(ctx, uri)
-	if errors.As(err, new(*session.NotFoundError)) {
+	if errors.As(err, new(*engine.NotFoundError)) {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
 	if err != nil {
@@ -44,18 +44,18 @@ func (t *tools) readResource(ctx context.Context, r *mcp.ReadResourceRequest) (*
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{contents}}, nil
 }
 
-// resource is the output with a URI. If there is none the error is a *session.NotFoundError.
+// resource is the output with a URI. If there is none the error is a *engine.NotFoundError.
 func (t *tools) resource(ctx context.Context, uri string) (e outputs.Entry, err error) {
 	name, sha256, path, ok := parseURI(uri)
-	none := &session.NotFoundError{Err: errors.New("there is no such output; give a uri as list_outputs shows it")}
+	none := &engine.NotFoundError{Err: errors.New("there is no such output; give a uri as list_outputs shows it")}
 	if !ok {
 		return e, none
 	}
-	run, err := t.Find(ctx, name)
+	run, err := t.Engine.Find(ctx, name)
 	if err != nil {
 		return e, err
 	}
-	if e, err = t.Output(ctx, run, path); err == nil && e.SHA256 != sha256 {
+	if e, err = t.Engine.Output(ctx, run, path); err == nil && e.SHA256 != sha256 {
 		err = none
 	}
 	return e, err

@@ -6,7 +6,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
@@ -68,13 +67,13 @@ func (t *tools) run(ctx context.Context, r *mcp.CallToolRequest, a spec.Analysis
 		j.Cancel()
 		<-j.Done()
 	}
-	return session.Ended(j.Outcome())
+	return j.Result()
 }
 
 // answer is the verdict on a run that has ended, with the ends of its logs, figures and links to its outputs.
 func (t *tools) answer(ctx context.Context, r result.Result) (*mcp.CallToolResult, runOutput, error) {
 	out := runOutput{verdict: t.verdict(r)}
-	run, err := t.Stores.Catalog.Get(ctx, r.Key())
+	run, err := t.Engine.Find(ctx, r.Key().String())
 	if err != nil {
 		return nil, out, err
 	}

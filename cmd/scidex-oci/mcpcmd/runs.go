@@ -26,7 +26,7 @@ type runName struct {
 
 // getRun answers with a run as it is now.
 func (t *tools) getRun(ctx context.Context, _ *mcp.CallToolRequest, in runName) (*mcp.CallToolResult, verdict, error) {
-	r, err := t.Show(ctx, in.Run)
+	r, err := t.Engine.Show(ctx, in.Run)
 	if err != nil {
 		return nil, verdict{}, t.refused(err)
 	}
@@ -67,13 +67,13 @@ func (t *tools) listRuns(ctx context.Context, _ *mcp.CallToolRequest, in listInp
 	if err != nil {
 		return nil, listOutput{}, err
 	}
-	runs, err := t.List(ctx, filter)
+	runs, err := t.Engine.List(ctx, filter)
 	if err != nil {
 		return nil, listOutput{}, err
 	}
 	out := listOutput{Runs: []listed{}, Queued: t.Engine.Queued()}
 	for _, r := range runs {
-		out.Runs = append(out.Runs, newListed(r))
+		out.Runs = append(out.Runs, newListed(results.NewListed(r)))
 	}
 	return nil, out, nil
 }

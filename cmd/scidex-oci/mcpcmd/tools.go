@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -69,7 +70,7 @@ func (t *tools) enter() (leave func(), err error) {
 
 // refused is the error of a call with what the model can do about it.
 func (t *tools) refused(err error) error {
-	var no *session.RefusedError
+	var no *engine.RefusedError
 	if errors.As(err, &no) {
 		r := no.Outcome.Result
 		r.Message, r.Hints = inFields.Replace(r.Message), t.hints(r.Hints)
@@ -86,10 +87,10 @@ type stopInput struct {
 
 // stopRun stops a run of this server, and no other: those of other programs on the same root are not the model's.
 func (t *tools) stopRun(ctx context.Context, _ *mcp.CallToolRequest, in stopInput) (*mcp.CallToolResult, verdict, error) {
-	if _, ok := t.Engine.Find(in.Run); !ok {
+	if _, ok := t.Engine.Job(in.Run); !ok {
 		return nil, verdict{}, errors.New("run " + shown(in.Run) + ": this server has no such run that has not ended; give the id of one that list_runs shows as running or queued")
 	}
-	r, err := t.Stop(ctx, in.Run, in.Now)
+	r, err := t.Engine.Stop(ctx, in.Run, in.Now)
 	if err != nil {
 		return nil, verdict{}, t.refused(err)
 	}

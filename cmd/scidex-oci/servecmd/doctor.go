@@ -23,7 +23,7 @@ func (p *peer) doctor(ctx context.Context, r rpc.Request) (any, error) {
 	if bad := r.Read(&doctorParams{}); bad != nil {
 		return nil, bad
 	}
-	done, err := p.Reading(ctx)
+	done, err := p.Engine.Reading(ctx)
 	if err != nil {
 		return nil, err
 	}

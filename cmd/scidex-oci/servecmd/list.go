@@ -44,11 +44,15 @@ func (p *peer) list(ctx context.Context, r rpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := p.List(ctx, filter)
+	runs, err := p.Engine.List(ctx, filter)
 	if err != nil {
 		return nil, err
 	}
-	return list{Runs: runs, Queued: p.Engine.Queued()}, nil
+	answer := list{Runs: []results.Listed{}, Queued: p.Engine.Queued()}
+	for _, run := range runs {
+		answer.Runs = append(answer.Runs, results.NewListed(run))
+	}
+	return answer, nil
 }
 
 // filter checks the parameters.

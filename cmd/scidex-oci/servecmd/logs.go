@@ -3,8 +3,6 @@ package servecmd
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -14,7 +12,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
-	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
 // streams are what logs has.
@@ -51,18 +48,13 @@ func (p *peer) logs(ctx context.Context, r rpc.Request) (any, error) {
 			return nil, rpc.Errorf(rpc.CodeInvalidParams, "params: streams: %q is no stream; give some of %q", stream, streams)
 		}
 	}
-	run, err := p.Find(ctx, params.ID)
+	run, err := p.Engine.Find(ctx, params.ID)
 	if err != nil {
 		return nil, err
 	}
-	run, err = p.copyLogs(ctx, r.ID, run, params)
-	switch {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case errors.Is(err, watch.ErrDead):
-		return nil, watch.Killed(run.Key)
+	switch run, err = p.copyLogs(ctx, r.ID, run, params); {
 	case err != nil:
-		return nil, fmt.Errorf("logs of run %q: %w", run.Key, err)
+		return nil, err
 	case !run.State.Final():
 		return logsAnswer{State: run.State}, nil
 	}
@@ -72,7 +64,7 @@ func (p *peer) logs(ctx context.Context, r rpc.Request) (any, error) {
 
 // copyLogs sends the parts.
 func (p *peer) copyLogs(ctx context.Context, request json.RawMessage, run catalog.Run, params logsParams) (catalog.Run, error) {
-	var to watch.Streams
+	var to [2]io.Writer
 	for i, name := range streams {
 		if len(params.Streams) > 0 && !slices.Contains(params.Streams, name) {
 			continue
@@ -83,7 +75,7 @@ func (p *peer) copyLogs(ctx context.Context, request json.RawMessage, run catalo
 		defer parts.End()
 		to[i] = &patient{ctx, p.conn.Out, parts}
 	}
-	return watch.CopyLogs(ctx, p.Stores.Host, run, to, params.Follow)
+	return p.Engine.Logs(ctx, run, to, params.Follow)
 }
 
 // patient writes when the caller has read what was written before.

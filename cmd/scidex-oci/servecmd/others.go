@@ -23,7 +23,7 @@ func (p *peer) wait(ctx context.Context, r rpc.Request) (any, error) {
 	if err := readNamed(r, &params, &params.ID); err != nil {
 		return nil, err
 	}
-	return p.Wait(ctx, params.ID)
+	return p.Engine.Wait(ctx, params.ID)
 }
 
 // stop ends a run and answers with its result.
@@ -32,7 +32,7 @@ func (p *peer) stop(ctx context.Context, r rpc.Request) (any, error) {
 	if err := readNamed(r, &params, &params.ID); err != nil {
 		return nil, err
 	}
-	return p.Stop(ctx, params.ID, params.Now)
+	return p.Engine.Stop(ctx, params.ID, params.Now)
 }
 
 // show answers with the result of a run as it is now.
@@ -41,7 +41,7 @@ func (p *peer) show(ctx context.Context, r rpc.Request) (any, error) {
 	if err := readNamed(r, &params, &params.ID); err != nil {
 		return nil, err
 	}
-	return p.Show(ctx, params.ID)
+	return p.Engine.Show(ctx, params.ID)
 }
 
 // readNamed reads parameters with an id.

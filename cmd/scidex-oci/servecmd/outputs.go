@@ -5,7 +5,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
-	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
 )
 
@@ -34,11 +33,11 @@ func (p *peer) outputs(ctx context.Context, r rpc.Request) (any, error) {
 	if params.From < 0 || params.Limit < 1 || params.Limit > mostEntries {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params: from %d, limit %d: give a number from 0 on, and one from 1 to %d", params.From, params.Limit, mostEntries)
 	}
-	run, err := p.Find(ctx, params.ID)
+	run, err := p.Engine.Find(ctx, params.ID)
 	if err != nil {
 		return nil, err
 	}
-	entries, next, err := p.Page(ctx, run.Key, params.From, params.Limit)
+	entries, next, err := p.Engine.Outputs(ctx, run, params.From, params.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -72,20 +71,12 @@ func (p *peer) export(ctx context.Context, r rpc.Request) (any, error) {
 	if params.Directory == "" {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params: directory is missing; give one that is empty or can be made")
 	}
-	run, err := p.Find(ctx, params.ID)
+	run, err := p.Engine.Find(ctx, params.ID)
 	if err != nil {
-		return nil, err
-	}
-	if err := deliver.OutputsHere(run); err != nil {
 		return nil, err
 	}
 	dir := options.Absolute(p.Program.Options.Dir, params.Directory)
-	done, err := p.Reading(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	left, err := deliver.ExportTo(ctx, p.Stores.Host, run, dir, params.Overwrite)
+	left, err := p.Engine.Export(ctx, run, dir, params.Overwrite)
 	if err != nil {
 		return nil, err
 	}

@@ -20,30 +20,24 @@ type peer struct {
 	server
 	conn   *rpc.Conn
 	caller *engine.Caller
-
-	mu     sync.Mutex
-	cursor *cursor // in an output that is read in pieces; nil: none
-	gone   bool
+	reader *engine.Reader
 }
 
-func (s server) newPeer(conn *rpc.Conn) *peer {
-	return &peer{server: s, conn: conn, caller: s.Engine.NewCaller()}
+func (s server) newPeer(ctx context.Context, conn *rpc.Conn) *peer {
+	return &peer{server: s, conn: conn, caller: s.Engine.NewCaller(), reader: s.Engine.NewReader(context.WithoutCancel(ctx))}
 }
 
 // serve serves the caller to its end. What it had handed to its runs and, killed, has left is removed after them.
 func (p *peer) serve(ctx context.Context) error {
 	err := p.conn.Serve(ctx, p.handle, p.leave)
-	p.SweepContent()
+	p.Engine.SweepContent()
 	return err
 }
 
 // leave ends what the caller has open.
 func (p *peer) leave() {
 	p.caller.Close()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.gone = true
-	p.drop()
+	p.reader.Close()
 }
 
 // methods are what a caller can ask for.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
@@ -49,14 +48,14 @@ func (p *peer) run(ctx context.Context, r rpc.Request) (any, error) {
 		}
 		<-j.Done() // its caller's end stops it
 	}
-	return session.Ended(j.Outcome())
+	return j.Result()
 }
 
 // submit queues an analysis and answers with its id.
 func (p *peer) submit(_ context.Context, r rpc.Request) (any, error) {
 	a, params, err := p.analysis(r)
 	if err == nil {
-		err = invalid(p.Named.Check(a))
+		err = invalid(p.Engine.Check(a))
 	}
 	if err != nil {
 		return nil, err
@@ -150,8 +149,8 @@ func (p *peer) queue(a spec.Analysis, params runParams) (*engine.Job, error) {
 
 // coded is the error of an answer.
 func coded(err error) error {
-	var missing *session.NotFoundError
-	var refused *session.RefusedError
+	var missing *engine.NotFoundError
+	var refused *engine.RefusedError
 	switch {
 	case errors.As(err, &refused):
 		return noRun(refused.Outcome)

@@ -115,8 +115,8 @@ func (s server) stdio(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer s.HandleSignals(stop)()
-	err := s.newPeer(rpc.NewConn(s.Program.Stdin, s.Program.Stdout.File)).serve(ctx)
-	s.Engine.Wait() // for detached runs
+	err := s.newPeer(ctx, rpc.NewConn(s.Program.Stdin, s.Program.Stdout.File)).serve(ctx)
+	s.Engine.WaitAll() // for detached runs
 	if errors.Is(err, syscall.EPIPE) {
 		return nil // the caller has gone
 	}

@@ -221,7 +221,7 @@ func (s server) socket(ctx context.Context, l listener) error {
 	}
 	stop()
 	callers.Wait()
-	s.Engine.Wait()
+	s.Engine.WaitAll()
 	return err
 }
 
@@ -262,7 +262,7 @@ func (s server) admit(ctx context.Context, c *net.UnixConn, places chan struct{}
 // converse serves one caller to its end.
 func (s server) converse(ctx context.Context, c *net.UnixConn) {
 	defer c.Close()
-	if err := s.newPeer(rpc.NewConn(c, c)).serve(ctx); err != nil {
+	if err := s.newPeer(ctx, rpc.NewConn(c, c)).serve(ctx); err != nil {
 		s.Stores.Host.Log.Info("a caller has gone", "error", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package session opens what a command needs that runs analyses for others until it ends: stores, a pool of supervisors and
-// the engine. It answers what they ask about runs.
+// Package session opens what a command needs that runs analyses for others until a signal ends it: stores, a pool of supervisors and the
+// engine.
 package session
 
 import (
@@ -16,16 +16,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
-	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
-	"github.com/scidex-ai/scidex-oci/runner/observe/event"
-	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/warm"
-	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
-
-// readsAtOnce bounds what list, show and others hold in memory.
-const readsAtOnce = 4
 
 // Options say what a session runs, and how.
 type Options struct {
@@ -39,19 +32,16 @@ type Session struct {
 	Lines   *runflags.Lines // parses requests
 	Stores  *stores.Stores
 	Engine  *engine.Engine
-	Named   plan.Named // checks requests before their turn
 
 	request   runflags.Request
 	pool      *warm.Pool
 	suspended dispatch.SuspendGroup
 	account   *admission.Account // nil: Jobs counts the runs
-	settled   func()             // ends settle
-	reads     chan struct{}      // a place for each that reads the catalog
 }
 
 // New opens all that runs need.
 func New(c *cli.Context, p *command.Program, o Options) (s *Session, err error) {
-	s = &Session{Program: p, reads: make(chan struct{}, readsAtOnce)}
+	s = &Session{Program: p}
 	k := runflags.NewParser(p, c, o.Run)
 	if s.request, err = k.Options(); err != nil {
 		return nil, err
@@ -78,53 +68,23 @@ func (s *Session) open(ctx context.Context, how admission.Options) (err error) {
 	if s.Stores, err = s.Program.OpenStores(ctx, s.Program.Stderr); err != nil {
 		return err
 	}
-	s.recoverOthers(ctx)
-	s.SweepContent()
-	s.Named = plan.Named{Root: s.Stores.Host.Root, Overwrite: s.request.Overwrite}
-	s.Engine = engine.New(ctx, engine.Options{
-		Do: s.do, Admission: how, Version: s.Program.Build.Version,
-		Asked: func(id string) []int64 { return watch.AskedToStop(s.Stores.Host, id) },
-	})
-	s.settled = s.settleUntil(ctx)
-	return nil
-}
-
-// SweepContent removes what killed clients had handed to runs.
-func (s *Session) SweepContent() {
-	if _, err := lockdir.SweepContent(false); err != nil {
-		s.Stores.Host.Log.Warn("left to scidex-oci gc", "error", err)
-	}
-}
-
-// Close ends what New has started, and returns err with what failed in that.
-func (s *Session) Close(err error) error {
-	s.settled()
-	s.pool.Close()
-	return errors.Join(err, s.account.Close(), s.Stores.Close())
-}
-
-// do runs an analysis as a line of a batch.
-func (s *Session) do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal, events dispatch.Events) dispatch.Outcome {
 	runs := dispatch.Runs{
 		Host: s.Stores.Host, Pool: s.pool,
 		AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit, Caller: s.Lines.Caller(),
-		Suspended: &s.suspended, At: plain, Events: events,
-		Started: func(dispatch.Line) {}, Used: func(dispatch.Line, string, event.Usage) {},
+		Suspended: &s.suspended,
 	}
 	if s.request.Hook != nil {
 		runs.Hook = s.hook
 	}
-	defer lockdir.SweepContentOf(line.Analysis.Script, line.Analysis.Stage) //nolint:errcheck // else gc does it
-	return runs.Do(ctx, line, stop)
+	s.Engine = engine.New(ctx, engine.Options{Runs: runs, Admission: how})
+	return nil
 }
 
-// plain is the error of a request, which is no line of a file.
-func plain(_ int, err error) error {
-	var used *request.UsedError
-	if errors.As(err, &used) {
-		return fmt.Errorf("id %s was used before and is %s; choose another id", used.ID, used.State)
-	}
-	return err
+// Close ends what New has started, and returns err with what failed in that.
+func (s *Session) Close(err error) error {
+	s.Engine.Close()
+	s.pool.Close()
+	return errors.Join(err, s.account.Close(), s.Stores.Close())
 }
 
 // hook is the post-process command of a run. What it writes goes to standard error.
@@ -142,10 +102,10 @@ func (s *Session) HandleSignals(drained func()) (done func()) {
 		s.Stores.Host.Log.Info("no new runs are taken", "signal", signal.Name)
 		s.Engine.Drain()
 		go func() {
-			s.Engine.Wait()
+			s.Engine.WaitAll()
 			drained()
 		}()
-	}, s.Engine.Stop)
+	}, s.Engine.StopAll)
 	return func() {
 		unsuspend()
 		unnotify()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -109,7 +110,7 @@ func (c *Caller) cancelQueued(why request.StopSignal, chosen func(*Job) bool) {
 			continue
 		}
 		err := &request.StoppedError{Signal: why}
-		c.engine.settle(j, dispatch.Outcome{Result: runner.Refused(j.line.Analysis, err, c.engine.Version), Err: err})
+		c.engine.settle(j, dispatch.Outcome{Result: runner.Refused(j.line.Analysis, err, c.engine.host.Version), Err: err})
 	}
 	c.queue = rest
 }
@@ -120,8 +121,18 @@ func (j *Job) ID() string { return j.line.Analysis.ID }
 // Done is closed when the run has ended.
 func (j *Job) Done() <-chan struct{} { return j.done }
 
-// Outcome is how the run ended, after Done.
-func (j *Job) Outcome() dispatch.Outcome { return j.outcome }
+// Result is that of the run, after Done, or a *RefusedError if the analysis became no run.
+func (j *Job) Result() (result.Result, error) { return ended(j.outcome) }
+
+// await waits for the end of the run.
+func (j *Job) await(ctx context.Context) (result.Result, error) {
+	select {
+	case <-j.Done():
+		return j.Result()
+	case <-ctx.Done():
+		return result.Result{}, context.Cause(ctx)
+	}
+}
 
 // Queued reports whether the request waits.
 func (j *Job) Queued() bool {
@@ -132,7 +143,7 @@ func (j *Job) Queued() bool {
 
 // Pending is the result of a request that waits.
 func (j *Job) Pending() result.Result {
-	r := runner.Refused(j.line.Analysis, errors.New("it waits for its turn"), j.caller.engine.Version)
+	r := runner.Refused(j.line.Analysis, errors.New("it waits for its turn"), j.caller.engine.host.Version)
 	r.State, r.Reason, r.ExitCode, r.FinishedAt, r.Hints = outcome.Queued, "", 0, nil, []result.Hint{}
 	return r
 }

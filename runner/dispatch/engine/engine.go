@@ -3,12 +3,18 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
+	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
+	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/request"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // maxQueued bounds the requests of a caller that have not ended.
@@ -24,18 +30,20 @@ var (
 
 // Options say how an engine runs analyses.
 type Options struct {
-	// Do runs one, and passes its events on where events is not nil.
-	Do func(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal, events dispatch.Events) dispatch.Outcome
+	// Runs makes a run of each request. Its At and Events are the engine's own.
+	Runs dispatch.Runs
 	// Admission says how many run at once.
 	Admission admission.Options
-	Version   string // of this program
-	// Asked is that of dispatch.Batch.
-	Asked func(id string) []int64
 }
 
-// Engine runs analyses.
+// Engine runs analyses, and answers what callers ask about runs. Close it.
 type Engine struct {
-	Options
+	host  *phase.Host
+	named plan.Named
+	// do runs a request, and passes its events on if events is not nil.
+	do        func(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal, events dispatch.Events) dispatch.Outcome
+	recovered func()        // ends recovery
+	reads     chan struct{} // a place for each that reads the catalog
 
 	mu       sync.Mutex
 	ctx      context.Context // of all runs
@@ -48,16 +56,46 @@ type Engine struct {
 	refused  outcomes
 }
 
-// New makes an engine.
+// New makes an engine, and does what a command does at its start, again and again: it commits results that wait, and ends killed runs.
 func New(ctx context.Context, o Options) *Engine {
-	e := &Engine{Options: o, ctx: ctx, jobs: map[string]*Job{}, refused: outcomes{by: map[string]dispatch.Outcome{}}}
-	e.executor = dispatch.NewExecutor(o.Admission, e.retry)
+	e := newEngine(ctx, o.Runs.Host, o.Admission)
+	e.named = plan.Named{Root: e.host.Root, Overwrite: o.Runs.Overwrite}
+	e.do = func(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal, events dispatch.Events) dispatch.Outcome {
+		runs := o.Runs
+		runs.At, runs.Events = refusal, events
+		defer lockdir.SweepContentOf(line.Analysis.Script, line.Analysis.Stage) //nolint:errcheck // else gc does it
+		return runs.Do(ctx, line, stop)
+	}
+	e.recoverOthers(ctx)
+	e.SweepContent()
+	e.recovered = e.recoverUntil(ctx)
+	return e
+}
+
+func newEngine(ctx context.Context, host *phase.Host, o admission.Options) *Engine {
+	e := &Engine{host: host, reads: make(chan struct{}, readsAtOnce), ctx: ctx, jobs: map[string]*Job{}, refused: outcomes{by: map[string]dispatch.Outcome{}}}
+	e.executor = dispatch.NewExecutor(o, e.retry)
 	e.idle = sync.NewCond(&e.mu)
 	return e
 }
 
-// Find returns the job of a run that has not ended, by its id.
-func (e *Engine) Find(id string) (*Job, bool) {
+// refusal is the error of a request, which is no line of a file.
+func refusal(_ int, err error) error {
+	var used *request.UsedError
+	if errors.As(err, &used) {
+		return fmt.Errorf("id %s was used before and is %s; choose another id", used.ID, used.State)
+	}
+	return err
+}
+
+// Close ends what New has started. No run is left then (WaitAll).
+func (e *Engine) Close() { e.recovered() }
+
+// Check refuses an analysis that names what is not there, before it is submitted.
+func (e *Engine) Check(a spec.Analysis) error { return e.named.Check(a) }
+
+// Job returns the job of a run that has not ended, by its id.
+func (e *Engine) Job(id string) (*Job, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	j, ok := e.jobs[id]
@@ -104,21 +142,14 @@ func (e *Engine) Draining() bool {
 
 // Signal takes a SIGTERM: it stops the runs that `scidex-oci stop` means, and reports false where it means none.
 func (e *Engine) Signal(s request.StopSignal) bool {
-	return e.Asked != nil && e.executor.Address(e.Asked, s)
+	return e.executor.Address(func(id string) []int64 { return watch.AskedToStop(e.host, id) }, s)
 }
 
-// Stop stops all runs.
-func (e *Engine) Stop(s request.StopSignal) { e.executor.Stop(s) }
+// StopAll stops all runs.
+func (e *Engine) StopAll(s request.StopSignal) { e.executor.Stop(s) }
 
-// Empty reports whether no run is left.
-func (e *Engine) Empty() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.jobs) == 0
-}
-
-// Wait waits until no run is left.
-func (e *Engine) Wait() {
+// WaitAll waits until no run is left.
+func (e *Engine) WaitAll() {
 	e.mu.Lock()
 	for len(e.jobs) > 0 {
 		e.idle.Wait()
@@ -158,7 +189,7 @@ func (e *Engine) pump() {
 
 // run runs a job to its end, in a goroutine of its own.
 func (e *Engine) run(j *Job, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
-	outcome := e.Do(e.ctx, line, stop, j.events)
+	outcome := e.do(e.ctx, line, stop, j.events)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.settle(j, outcome)

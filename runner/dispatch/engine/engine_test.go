@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -30,7 +31,8 @@ type stage struct {
 
 func newStage(t *testing.T, o admission.Options) *stage {
 	s := &stage{t: t, started: make(chan string, 100), ends: map[string]chan struct{}{}}
-	s.Engine = New(t.Context(), Options{Do: s.do, Admission: o, Version: "1"})
+	s.Engine = newEngine(t.Context(), &phase.Host{Version: "1"}, o)
+	s.Engine.do = s.do
 	return s
 }
 
@@ -48,13 +50,13 @@ func (s *stage) do(ctx context.Context, line dispatch.Line, stop <-chan request.
 	s.started <- id
 	select {
 	case <-s.end(id):
-		return ended(id, outcome.Complete, "")
+		return endedAs(id, outcome.Complete, "")
 	case why := <-stop:
-		return ended(id, outcome.Canceled, why.Name)
+		return endedAs(id, outcome.Canceled, why.Name)
 	}
 }
 
-func ended(id string, state outcome.State, message string) dispatch.Outcome {
+func endedAs(id string, state outcome.State, message string) dispatch.Outcome {
 	return dispatch.Outcome{Result: result.Result{ID: id, Attempt: 1, Outcome: outcome.Outcome{State: state, Message: message}}}
 }
 
@@ -93,7 +95,7 @@ func (s *stage) expectStarted(want ...string) {
 
 func wait(j *Job) result.Result {
 	<-j.Done()
-	return j.Outcome().Result
+	return j.outcome.Result
 }
 
 // TestCallersTakeTurns: a flood of one caller does not delay the first request of another.
@@ -109,7 +111,7 @@ func TestCallersTakeTurns(t *testing.T) {
 		s.expectStarted(id)
 		close(s.end(id))
 	}
-	s.Wait()
+	s.WaitAll()
 }
 
 // TestTotalIsShared: analyses run at once while the engine holds their limits together, and the next waits.
@@ -127,7 +129,7 @@ func TestTotalIsShared(t *testing.T) {
 	s.expectStarted("c")
 	close(s.end("b"))
 	close(s.end("c"))
-	s.Wait()
+	s.WaitAll()
 }
 
 // TestCommitOverlaps: the next analysis starts while the only one at once commits its outputs, as in a dispatch.
@@ -146,7 +148,7 @@ func TestCommitOverlaps(t *testing.T) {
 	s.expectStarted("c")
 	close(s.end("b"))
 	close(s.end("c"))
-	s.Wait()
+	s.WaitAll()
 }
 
 // TestCallerGoes: what waits is canceled, what runs is stopped, what is detached goes on; other callers keep theirs.
@@ -202,11 +204,11 @@ func TestDrain(t *testing.T) {
 	if r := wait(a); r.State != outcome.Complete {
 		t.Errorf("%+v", r)
 	}
-	s.Stop(request.StopSignal{Name: "SIGTERM"})
+	s.StopAll(request.StopSignal{Name: "SIGTERM"})
 	if r := wait(b); r.State != outcome.Canceled || r.Message != "SIGTERM" {
 		t.Errorf("%+v", r)
 	}
-	s.Wait()
+	s.WaitAll()
 }
 
 // TestSubmitRefuses: an id in use, and more than a caller may have.
@@ -224,7 +226,7 @@ func TestSubmitRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	c.Close()
-	s.Wait()
+	s.WaitAll()
 	if len(s.refused.by) != maxRefused || len(s.refused.order) != maxRefused {
 		t.Errorf("%d refusals are kept", len(s.refused.by))
 	}
@@ -247,7 +249,7 @@ func TestRefusedTwice(t *testing.T) {
 		t.Error("the refusal before the last is not kept")
 	}
 	close(s.end("runs"))
-	s.Wait()
+	s.WaitAll()
 }
 
 // TestStops: a job that waits, one that runs, and one that has ended.
@@ -271,8 +273,8 @@ func TestStops(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	runs.Stop(false)
-	s.Wait()
-	if _, found := s.Find("runs"); found {
+	s.WaitAll()
+	if _, found := s.Job("runs"); found {
 		t.Error("one that has ended is found")
 	}
 }
@@ -291,7 +293,7 @@ func TestManyCallers(t *testing.T) {
 				if k%2 == 0 {
 					close(s.end(j.ID()))
 				}
-				s.Find(j.ID())
+				s.Job(j.ID())
 				s.Refused(j.ID())
 				s.Queued()
 			}
@@ -299,7 +301,7 @@ func TestManyCallers(t *testing.T) {
 		})
 	}
 	all.Wait()
-	s.Wait()
+	s.WaitAll()
 	for deadline := time.Now().Add(2 * time.Minute); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
 		runtime.Gosched()
 	}

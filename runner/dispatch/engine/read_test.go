@@ -1,4 +1,4 @@
-package session
+package engine
 
 import (
 	"context"
@@ -8,19 +8,19 @@ import (
 
 // TestReading: a request that waits for a place has it when another is done, or ends when it is canceled.
 func TestReading(t *testing.T) {
-	s := &Session{reads: make(chan struct{}, 1)}
-	done, err := s.Reading(t.Context())
+	e := &Engine{reads: make(chan struct{}, 1)}
+	done, err := e.Reading(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	why := errors.New("canceled")
 	over, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if _, err := s.Reading(over); !errors.Is(err, why) {
+	if _, err := e.Reading(over); !errors.Is(err, why) {
 		t.Errorf("%v, want %v", err, why)
 	}
 	done()
-	if _, err := s.Reading(t.Context()); err != nil {
+	if _, err := e.Reading(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

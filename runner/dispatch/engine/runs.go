@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch"
+	"github.com/scidex-ai/scidex-oci/runner/watch"
+)
+
+// NotFoundError says that there is no such run or output.
+type NotFoundError struct{ Err error }
+
+func (e *NotFoundError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *NotFoundError) Unwrap() error { return e.Err }
+
+// RefusedError says that an analysis became no run.
+type RefusedError struct{ Outcome dispatch.Outcome }
+
+func (e *RefusedError) Error() string { return e.Outcome.Result.Message }
+
+// Unwrap returns the cause.
+func (e *RefusedError) Unwrap() error { return e.Outcome.Err }
+
+// ended is the result of a run, or a *RefusedError if the analysis became no run.
+func ended(o dispatch.Outcome) (result.Result, error) {
+	if o.Result.Attempt > 0 {
+		return o.Result, nil
+	}
+	return result.Result{}, &RefusedError{o}
+}
+
+// Find finds a run as a person names it: ID, ID@ATTEMPT or @last. If there is none the error is a *NotFoundError.
+func (e *Engine) Find(ctx context.Context, name string) (catalog.Run, error) {
+	run, err := watch.Find(ctx, e.host, name)
+	if err != nil {
+		return run, e.missing(ctx, name, err)
+	}
+	return run, nil
+}
+
+// missing says that there is no such run, if that is why a name was refused.
+func (e *Engine) missing(ctx context.Context, name string, why error) error {
+	_, err := e.host.Catalog.Find(ctx, name)
+	if errors.Is(err, catalog.ErrNotFound) || errors.Is(err, catalog.ErrAmbiguous) {
+		return &NotFoundError{why}
+	}
+	return why
+}
+
+// Show returns the result of a run as it is now.
+func (e *Engine) Show(ctx context.Context, name string) (result.Result, error) {
+	if j, ok := e.Job(name); ok && j.Queued() {
+		return j.Pending(), nil
+	}
+	run, err := e.Find(ctx, name)
+	if o, ok := e.Refused(name); ok && err != nil {
+		return ended(o)
+	}
+	if err != nil {
+		return result.Result{}, err
+	}
+	return e.result(ctx, run)
+}
+
+// Wait returns the result of a run when it has ended.
+func (e *Engine) Wait(ctx context.Context, name string) (result.Result, error) {
+	if j, ok := e.Job(name); ok {
+		return j.await(ctx)
+	}
+	if o, ok := e.Refused(name); ok {
+		return ended(o)
+	}
+	run, err := e.Find(ctx, name)
+	if err != nil {
+		return result.Result{}, err
+	}
+	return e.awaitOther(ctx, run.Key)
+}
+
+// Stop ends a run, with now without a grace period, and returns its result.
+func (e *Engine) Stop(ctx context.Context, name string, now bool) (result.Result, error) {
+	if j, ok := e.Job(name); ok {
+		j.Stop(now)
+		return j.await(ctx)
+	}
+	run, err := watch.FindWhole(ctx, e.host, name)
+	if err != nil {
+		return result.Result{}, e.missing(ctx, name, err)
+	}
+	live, err := watch.Stop(ctx, e.host, run, now)
+	if err != nil {
+		return result.Result{}, err
+	}
+	defer live.Close() // its lock identifies us until then
+	return e.awaitOther(ctx, run.Key)
+}
+
+// awaitOther waits for a run of another process.
+func (e *Engine) awaitOther(ctx context.Context, key catalog.Key) (result.Result, error) {
+	run, err := watch.Await(ctx, e.host, key)
+	switch {
+	case ctx.Err() != nil:
+		return result.Result{}, context.Cause(ctx)
+	case err != nil:
+		return result.Result{}, err
+	}
+	return e.result(ctx, run)
+}
+
+// result is that of a run in the catalog.
+func (e *Engine) result(ctx context.Context, run catalog.Run) (result.Result, error) {
+	done, err := e.Reading(ctx)
+	if err != nil {
+		return result.Result{}, err
+	}
+	defer done()
+	return watch.Show(ctx, e.host, run)
+}
