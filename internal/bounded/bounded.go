@@ -1,5 +1,5 @@
 // Package bounded keeps a part of what a program writes, whatever its length: the first or the last bytes, or those from an offset on.
-// What must be read whole is refused if it is longer than its bound. A reader is bounded by a context.
+// What must be read whole is refused if it is longer than its bound, also line by line. A reader is bounded by a context.
 package bounded
 
 import (

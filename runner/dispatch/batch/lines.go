@@ -1,12 +1,12 @@
 package batch
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 )
@@ -16,7 +16,7 @@ const maxLine = 1<<20 + 2
 
 // Reader reads the lines of a batch one by one and skips blank ones.
 type Reader struct {
-	from   *bufio.Reader
+	from   *bounded.Lines
 	name   string
 	parse  Parse
 	number int
@@ -27,21 +27,25 @@ type Parse func(text []byte, number int) dispatch.Line
 
 // NewReader reads from a file or stream, named name in messages.
 func NewReader(from io.Reader, name string, parse Parse) *Reader {
-	return &Reader{from: bufio.NewReaderSize(from, 64<<10), name: name, parse: parse}
+	return &Reader{from: bounded.NewLines(from, maxLine), name: name, parse: parse}
 }
 
 // mark is the byte order mark with which Windows editors start a UTF-8 file; RFC 8259, section 8.1, lets parsers ignore it.
 var mark = []byte("\ufeff")
 
-// Next returns the next line, with its Err where it is invalid, or an error where the stream cannot be read.
+// Next returns the next line, with its Err where it is invalid, or an error where the stream cannot be read. The last one need not end.
 func (r *Reader) Next() (dispatch.Line, error) {
 	for {
-		text, whole, err := r.read()
-		if err != nil {
+		text, long, err := r.from.Next()
+		switch {
+		case errors.Is(err, io.EOF) && (long || len(text) > 0): // the next read has the end
+		case errors.Is(err, io.EOF):
 			return dispatch.Line{}, err
+		case err != nil:
+			return dispatch.Line{}, fmt.Errorf("%s: after line %d: %w", r.name, r.number, err)
 		}
 		r.number++
-		if !whole {
+		if long {
 			return dispatch.Line{Number: r.number, Err: fmt.Errorf("%s:%d: the line has more than %s; what is so large belongs into an input", r.name, r.number, format.Size(maxLine-2))}, nil
 		}
 		if r.number == 1 {
@@ -49,28 +53,6 @@ func (r *Reader) Next() (dispatch.Line, error) {
 		}
 		if text = bytes.TrimSpace(text); len(text) > 0 {
 			return r.parse(text, r.number), nil
-		}
-	}
-}
-
-// read returns a line, at most maxLine bytes of it. The last one need not end.
-func (r *Reader) read() (text []byte, whole bool, err error) {
-	whole = true
-	for {
-		part, err := r.from.ReadSlice('\n')
-		if whole = whole && len(text)+len(part) <= maxLine; whole {
-			text = append(text, part...)
-		} else {
-			text = text[:0]
-		}
-		switch {
-		case err == nil, errors.Is(err, io.EOF) && len(text) > 0, errors.Is(err, io.EOF) && !whole:
-			return text, whole, nil
-		case errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF):
-			return nil, whole, err
-		default:
-			return nil, whole, fmt.Errorf("%s: after line %d: %w", r.name, r.number, err)
 		}
 	}
 }

@@ -1,12 +1,11 @@
 package rpc
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
@@ -20,50 +19,30 @@ func (e LineError) Error() string { return string(e) }
 
 const errHalf = LineError("the last line does not end; end each with a newline")
 
-// Lines reads lines.
+// Lines reads lines that are not blank.
 type Lines struct {
-	from *bufio.Reader
+	from *bounded.Lines
 	most int
 }
 
 // NewLines makes a reader of lines that have at most so many bytes without their end.
-func NewLines(from io.Reader, most int) *Lines {
-	return &Lines{bufio.NewReaderSize(from, 64<<10), most}
-}
+func NewLines(from io.Reader, most int) *Lines { return &Lines{bounded.NewLines(from, most+1), most} }
 
 // Next returns the next line that is not blank, without its end. A LineError is followed by what comes after; any other error is the
 // end.
 func (l *Lines) Next() ([]byte, error) {
 	for {
-		line, err := l.read()
-		if line = bytes.TrimSpace(line); err != nil || len(line) > 0 {
-			return line, err
-		}
-	}
-}
-
-// read holds no more than a line's bound of it.
-func (l *Lines) read() ([]byte, error) {
-	var line []byte
-	long, some := false, false
-	for {
-		part, err := l.from.ReadSlice('\n')
-		some = some || len(part) > 0
-		if long = long || len(line)+len(part) > l.most+1; !long {
-			line = append(line, part...)
-		} else {
-			line = nil
-		}
+		line, long, err := l.from.Next()
 		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-		case err == nil && long:
-			return nil, LineError(fmt.Sprintf("the line has more than %s; put what is so large into a file and name that", format.Size(int64(l.most))))
-		case err == nil:
-			return line, nil
-		case some:
+		case err != nil && (long || len(line) > 0):
 			return nil, errHalf // and the next read has the end
-		default:
+		case err != nil:
 			return nil, err
+		case long:
+			return nil, LineError(fmt.Sprintf("the line has more than %s; put what is so large into a file and name that", format.Size(int64(l.most))))
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			return line, nil
 		}
 	}
 }
