@@ -134,12 +134,12 @@ func (s *submission) batch(ctx context.Context, name string) error {
 		return s.refuse(spec.Analysis{}, err)
 	}
 	defer lines.Close() //nolint:errcheck // it was only read
-	good, bad, err := lines.Gather(exportRefused, runflags.TellBad(s.program, s.request.JSON))
+	good, survey, err := lines.Gather(exportRefused, runflags.TellBad(s.program, s.request.JSON))
 	if err != nil {
 		return s.refuse(spec.Analysis{}, err)
 	}
-	if bad > 0 {
-		return fmt.Errorf("submit: %s of %d cannot be run, see above; nothing was enqueued", format.Count(bad, "line", "lines"), bad+len(good))
+	if survey.Bad > 0 {
+		return fmt.Errorf("submit: %s of %d cannot be run, see above; nothing was enqueued", format.Count(survey.Bad, "line", "lines"), survey.Lines)
 	}
 	all := make([]spec.Analysis, len(good))
 	for i, line := range good {

@@ -149,32 +149,14 @@ func NewID() (string, error) {
 	return spec.NewID(time.Now(), random), nil
 }
 
-// Gather reads all lines and gives each an id. It calls bad for each bad line and each that check refuses, and returns their
-// number.
-func (l *Lines) Gather(check func(spec.Analysis) error, bad func(dispatch.Line)) (good []dispatch.Line, refused int, err error) {
-	seen := map[string]int{}
-	for source := (WithIDs{l.Source()}); ; {
-		line, err := source.Next()
-		if errors.Is(err, io.EOF) {
-			return good, refused, nil
-		}
-		if err != nil {
-			return good, refused, err
-		}
-		if first, twice := seen[line.Analysis.ID]; line.Err == nil && twice {
-			line.Err = l.At(line.Number, fmt.Errorf("id %q is that of line %d already; give each line an id of its own", line.Analysis.ID, first))
-		}
-		if line.Err == nil {
-			line.Err = l.At(line.Number, check(line.Analysis))
-		}
-		if line.Err != nil {
-			refused++
-			bad(line)
-			continue
-		}
-		seen[line.Analysis.ID] = line.Number
-		good = append(good, line)
-	}
+// Gather reads all lines and gives each an id, and calls bad for each bad line and each that check refuses. The lines are of use if
+// the survey has no bad one.
+func (l *Lines) Gather(check func(spec.Analysis) error, bad func(dispatch.Line)) (lines []dispatch.Line, survey batch.Survey, err error) {
+	survey, err = batch.Look(WithIDs{l.Source()}, func(line dispatch.Line) error {
+		lines = append(lines, line)
+		return check(line.Analysis)
+	}, l.At, bad)
+	return lines, survey, err
 }
 
 // Survey reads all lines of a file before the first is run, and calls bad for each bad line. If lines can be read only once,

@@ -79,29 +79,29 @@ func runSubmit(c *cli.Context, p *command.Program, o *submitOptions) error {
 		return err
 	}
 	defer lines.Close() //nolint:errcheck // it was only read
-	good, bad, err := lines.Gather(slurm.CheckAnalysis, runflags.TellBad(p, s.request.JSON))
+	all, survey, err := lines.Gather(slurm.CheckAnalysis, runflags.TellBad(p, s.request.JSON))
 	if err != nil {
 		return err
 	}
-	if bad > 0 {
-		return fmt.Errorf("slurm submit: %s of %d cannot be run, see above; nothing was submitted", format.Count(bad, "line", "lines"), bad+len(good))
+	if survey.Bad > 0 {
+		return fmt.Errorf("slurm submit: %s of %d cannot be run, see above; nothing was submitted", format.Count(survey.Bad, "line", "lines"), survey.Lines)
 	}
-	if len(good) == 0 {
+	if len(all) == 0 {
 		return fmt.Errorf("slurm submit: %s has no line to submit", lines.Name)
 	}
-	for i := range good {
-		good[i].Analysis.Limits = cmp.Or(good[i].Analysis.Limits, spec.LimitsOuter)
+	for i := range all {
+		all[i].Analysis.Limits = cmp.Or(all[i].Analysis.Limits, spec.LimitsOuter)
 	}
 	if o.dryRun {
-		return s.print(good)
+		return s.print(all)
 	}
-	err = command.UntilStopped(c.Context, func(ctx context.Context) error { return s.submit(ctx, lines, good) })
+	err = command.UntilStopped(c.Context, func(ctx context.Context) error { return s.submit(ctx, lines, all) })
 	return cmp.Or(s.left, err)
 }
 
 // print prints the scripts. It touches nothing.
-func (s *submission) print(good []dispatch.Line) error {
-	of := slurm.Submission{Name: "scidex-oci-dry-run", Arrays: slurm.ArraysOf(good)}
+func (s *submission) print(all []dispatch.Line) error {
+	of := slurm.Submission{Name: "scidex-oci-dry-run", Arrays: slurm.ArraysOf(all)}
 	for k := range of.Arrays {
 		if _, err := fmt.Fprint(s.program.Stdout, of.Script(k, s.call)); err != nil {
 			return err
@@ -111,9 +111,9 @@ func (s *submission) print(good []dispatch.Line) error {
 }
 
 // submit makes the spool and submits its arrays to Slurm. On failure nothing is left of either, or it is noted.
-func (s *submission) submit(ctx context.Context, from *runflags.Lines, good []dispatch.Line) error {
-	of := slurm.NewSubmission(good, s.request.NoAudit)
-	lines, err := s.bind(ctx, of, from, good)
+func (s *submission) submit(ctx context.Context, from *runflags.Lines, all []dispatch.Line) error {
+	of := slurm.NewSubmission(all, s.request.NoAudit)
+	lines, err := s.bind(ctx, of, from, all)
 	if err != nil {
 		return err
 	}
@@ -137,11 +137,11 @@ func (s *submission) submit(ctx context.Context, from *runflags.Lines, good []di
 }
 
 // bind opens the stores only as long as the lines are bound to them.
-func (s *submission) bind(ctx context.Context, of *slurm.Submission, from *runflags.Lines, good []dispatch.Line) (lines []slurm.Line, err error) {
+func (s *submission) bind(ctx context.Context, of *slurm.Submission, from *runflags.Lines, all []dispatch.Line) (lines []slurm.Line, err error) {
 	st, err := s.program.OpenStores(ctx, s.program.Stderr)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	return of.Bind(ctx, st.Host, good, from.At)
+	return of.Bind(ctx, st.Host, all, from.At)
 }
