@@ -108,9 +108,7 @@ func TestSinkOfManyRuns(t *testing.T) {
 func TestSinkCountsWhatItDrops(t *testing.T) {
 	r := &slowReader{let: make(chan struct{})}
 	s := NewWriter(r)
-	s.mu.Lock()
 	s.limit = 4096
-	s.mu.Unlock()
 	for i := range 100 {
 		if err := errors.Join(s.Put(said("a", strings.Repeat("x", 100))), s.Put(event.New(event.TypeUsage, "a", event.Usage{}))); err != nil {
 			t.Fatal(i, err)
@@ -151,9 +149,7 @@ func TestSinkGivesUp(t *testing.T) {
 		r := &slowReader{let: make(chan struct{})}
 		t.Cleanup(func() { close(r.let) })
 		s := NewWriter(r)
-		s.mu.Lock()
 		s.limit, s.timeout = 1024, 50*time.Millisecond
-		s.mu.Unlock()
 		return s
 	}
 	s := hanging()

@@ -82,7 +82,7 @@ func (c *Conn) read(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-c.Out.failed:
+		case <-c.Out.queue.Failed():
 			return nil // close says why
 		case next := <-items:
 			switch {

@@ -219,7 +219,7 @@ func TestStoppedReader(t *testing.T) {
 	if err := <-served; !errors.Is(err, errSlow) {
 		t.Error(err)
 	}
-	if c.Out.size != 0 || c.Out.queue != nil {
+	if c.Out.queue.Size() != 0 {
 		t.Error("memory is held")
 	}
 }
