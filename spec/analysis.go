@@ -42,7 +42,7 @@ type Analysis struct {
 	// nothing and stays empty in JSON.
 	Exclude []string `json:"exclude,omitzero"`
 
-	// Workdir is an absolute path inside where /work is shown too, and where the analysis starts; "" is /work alone.
+	// Workdir is an absolute path inside at which /work is shown too and in which the analysis starts; "" is only /work.
 	Workdir string `json:"workdir,omitempty"`
 
 	// Rootfs is the root filesystem: "host", the name of an image, or a directory: "/DIR" or "./DIR".
@@ -82,7 +82,7 @@ type Analysis struct {
 	Deterministic *bool `json:"deterministic,omitempty"`
 	// Keep says when the working directory stays: "never", "failed" or "always".
 	Keep string `json:"keep,omitempty"`
-	// Preload is what a Python script has imported when its run waits for its turn: "auto" (unset means that too), "none", or
-	// modules up to which its first imports go, "numpy,pandas".
+	// Preload is what is imported for a Python script while its run waits for its turn: "auto" (unset means that too),
+	// "none", or modules up to which its first imports go, "numpy,pandas".
 	Preload string `json:"preload,omitempty"`
 }

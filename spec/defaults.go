@@ -54,7 +54,7 @@ func (a Analysis) WithDefaults() Analysis {
 	return a
 }
 
-// BindsSomething reports whether the analysis reads anything of the host besides its script and programs.
+// BindsSomething reports whether the analysis reads anything of the host other than its script and programs.
 func (a Analysis) BindsSomething() bool {
 	return a.Data != None && a.Data != "" || a.Docs != None && a.Docs != "" || a.Project != "" || len(a.Inputs) > 0 || a.Stage != "" ||
 		a.Runtime != None && a.Runtime != ""

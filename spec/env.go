@@ -11,7 +11,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// homeDir is a tmpfs outside /work, for what libraries write besides results.
+// homeDir is a tmpfs outside /work, for files that libraries write and that are no results.
 const homeDir = "/home/analysis"
 
 // MatplotlibDir is where matplotlib of a run has its configuration and its caches.
@@ -20,8 +20,8 @@ const MatplotlibDir = homeDir + "/.config/matplotlib"
 // reservedEnv may not be set by an analysis: programs rely on them to find files.
 var reservedEnv = [...]string{"SCIDEX_ANALYSIS_ID", "SCIDEX_DATA_DIR", "SCIDEX_DOCS_DIR", "SCIDEX_WORK_DIR"}
 
-// withEnv makes the environment from scratch, without the caller's. Ours overrides the image's except PATH, the user's
-// variables and secrets override both, except the reserved ones.
+// withEnv makes the environment from scratch, without the caller's. scidex-oci's variables override the image's, except
+// PATH; the user's variables and secrets override both, except the reserved ones.
 func withEnv(a Analysis, place Placement, s *specs.Spec) error {
 	env, err := Environment(a, place)
 	if err != nil {
@@ -53,7 +53,7 @@ func Environment(a Analysis, place Placement) (map[string]string, error) {
 		env["SCIDEX_RNG_SEED"] = "0"
 	}
 	runtimeEnv(env, place)
-	if _, own := a.Env["MPLCONFIGDIR"]; own { // its matplotlibrc would come after ours
+	if _, own := a.Env["MPLCONFIGDIR"]; own { // its matplotlibrc would come after that of scidex-oci
 		delete(env, "MATPLOTLIBRC")
 	}
 	if _, own := a.Env["TRACEPARENT"]; !own && !a.Repeats() { // it is another one each time
@@ -120,14 +120,16 @@ func baseEnv() map[string]string {
 	}
 }
 
-// gitEnv lets git read repositories of other owners, as inputs are: without, it prints no version, which many programs pass over. The
-// environment reaches every git, also one that has another system configuration (conda) or an image's own /etc/gitconfig, which
-// must not be hidden. What it guards against, code of another user, is what a run is for.
+// gitEnv lets git read repositories of other owners, as inputs are: otherwise it refuses them, and many programs then
+// record no version without saying so. Variables reach every git, also one with another system configuration (conda) or
+// with an image's own /etc/gitconfig, which must not be hidden. Git refuses in order to run no code of another user; a
+// run confines such code.
 func gitEnv() map[string]string {
 	return map[string]string{"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
 }
 
-// threadEnv keeps numeric libraries, and what runs tasks side by side, from starting one thread or process per core of the host.
+// threadEnv keeps numeric libraries, and those that run tasks in parallel, from starting one thread or process per core
+// of the host.
 func threadEnv(cpus float64) map[string]string {
 	threads := strconv.Itoa(max(1, int(math.Ceil(cpus))))
 	return map[string]string{
@@ -147,7 +149,7 @@ func threadEnv(cpus float64) map[string]string {
 // ProxyPort is where the proxy of an analysis that may send requests listens, on its 127.0.0.1.
 const ProxyPort = 3128
 
-// proxyEnv is what programs find a proxy by. Some read the names in capitals, some the others.
+// proxyEnv has the variables by which programs find a proxy. Some read the upper-case names, some the lower-case ones.
 func proxyEnv() map[string]string {
 	env := map[string]string{}
 	proxy := "http://127.0.0.1:" + strconv.Itoa(ProxyPort)

@@ -17,14 +17,14 @@ type Field struct {
 	Help  string // of the flag, without the default
 	Only  string // what to give instead of several values; empty: the last one is taken, or all of a list
 
-	About   string // what a manifest of `new` says of it
+	About   string // its comment in a manifest of `new`
 	Example string // its value there, if that is not the default
 
 	Choices []string // the only values
 	// NotInAction is empty if the digest of an action has the field, by which --reuse finds results. Otherwise it says why two
 	// requests that differ only in this field are one action, or what of the digest has its meaning.
 	NotInAction string
-	Bounded     bool // a caller of mcp may ask for at most what its operator gives
+	Bounded     bool // a caller of mcp may request at most what its operator gives
 
 	// Word refuses a word of the command line before all else, if it is not nil.
 	Word func(string) error

@@ -16,7 +16,7 @@ type Host struct {
 	Port  uint16
 }
 
-// The ports that may be asked for without the operator having named them.
+// The ports that an analysis may use although the operator has not named them.
 const (
 	PortHTTP  = 80
 	PortHTTPS = 443

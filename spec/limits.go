@@ -14,7 +14,7 @@ func checkSize(field string, size, least, most Size) error {
 	return badField(field, "%s is out of bounds: it must be at least %s and at most %s%s", size, least, most, withUnit(size, least, most))
 }
 
-// withUnit asks whether a number without a unit was meant in GiB, or in MiB where it is too large for that.
+// withUnit suggests GiB for a number without a unit, or MiB if it is too large for GiB.
 func withUnit(size, least, most Size) string {
 	unit := GiB
 	if size > 128 {
@@ -54,8 +54,8 @@ func badCPUs(value string) error {
 	return fmt.Errorf("%s is no number of cores: it must be at least 0.01 and at most 4096, such as 1 or 0.5", value)
 }
 
-// checkPids bounds processes and threads: our init takes one, so that with one nothing could start; PID_MAX_LIMIT is the
-// kernel's maximum (proc_sys_kernel(5), pid_max).
+// checkPids bounds processes and threads: the init takes one, so that with one nothing could start; PID_MAX_LIMIT is
+// the kernel's maximum (proc_sys_kernel(5), pid_max).
 func checkPids(pids int64) error {
 	if pids < 2 || pids > 4194304 {
 		return badPids(fmt.Sprint(pids))

@@ -26,8 +26,8 @@ func ParseManifest(data []byte, name string) (Analysis, error) {
 	return a, nil
 }
 
-// ParseLine parses one analysis from a line of JSON, as strictly as ParseManifest. Errors start with "name:number: ", and
-// come with the id alone, where the line has a valid one.
+// ParseLine parses one analysis from a line of JSON, as strictly as ParseManifest. Errors start with "name:number: ";
+// with an error only the id is set, if the line has a valid one.
 func ParseLine(data []byte, name string, number int) (Analysis, error) {
 	a, err := ParseObject(data)
 	if err != nil {
@@ -36,7 +36,7 @@ func ParseLine(data []byte, name string, number int) (Analysis, error) {
 	return a, err
 }
 
-// ParseObject parses a manifest that is one line of JSON. Of a refused one it returns the id, where that is valid.
+// ParseObject parses a manifest that is one line of JSON. For a refused one it returns only the id, if that is valid.
 func ParseObject(data []byte) (Analysis, error) {
 	a, err := Analysis{}, jsonObject(data)
 	if err == nil {
@@ -53,7 +53,7 @@ func ParseObject(data []byte) (Analysis, error) {
 	return Analysis{ID: lineID(data)}, errors.New(text)
 }
 
-// lineID is the id of a refused line, by which its result is known; "" where there is no valid one.
+// lineID is the id of a refused line, by which its result is known; "" if it has no valid one.
 func lineID(data []byte) string {
 	var fields map[string]json.RawMessage
 	var id string

@@ -22,8 +22,8 @@ func Merge(base, over Analysis) Analysis {
 	return a
 }
 
-// mergeSecrets lets what over says of a name override the layers below. A name that over itself has as both stays both, and
-// is refused by the validation.
+// mergeSecrets merges variables and secrets: a name in over, as either of them, replaces that name in the layers below.
+// A name that over has as both stays both, and Validate refuses it.
 func mergeSecrets(env map[string]string, below []string, over Analysis) (map[string]string, []string) {
 	maps.DeleteFunc(env, func(name, _ string) bool {
 		_, both := over.Env[name]

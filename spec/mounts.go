@@ -6,12 +6,12 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// maxEntries bounds the files of a tmpfs: each takes kernel memory beside its contents.
+// maxEntries bounds the files of a tmpfs: each takes kernel memory in addition to its contents.
 const maxEntries = 100_000
 
 // withKernelMounts adds the filesystems that programs require. There is no sysfs, cgroupfs or mqueue: they are not
-// needed, and each exposes more of the host; rootfs has made-up files for what programs read of a cgroupfs. devpts has no gid option: group tty is not mapped. /dev becomes read-only
-// once its devices are made; they stay usable.
+// needed, and each exposes more of the host; rootfs makes the files of a cgroupfs that programs read. devpts has no gid
+// option: group tty is not mapped. /dev becomes read-only once its devices are made; they stay usable.
 func withKernelMounts(_ Analysis, _ Placement, s *specs.Spec) error {
 	s.Mounts = append(s.Mounts,
 		specs.Mount{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "noexec", "nodev"}},
@@ -51,8 +51,8 @@ func withReadOnlyBinds(_ Analysis, place Placement, s *specs.Spec) error {
 	return nil
 }
 
-// withWork binds the working directory, last so that nothing hides it, and not mounts below it. A supervisor binds its own tmpfs there, which it can
-// still read after the container has ended; other runtimes mount theirs.
+// withWork binds the working directory, without mounts below it, last so that nothing hides it. If it is a tmpfs, the
+// supervisor makes that, so that it can read it after the container has ended; other runtimes mount one of their own.
 func withWork(a Analysis, place Placement, s *specs.Spec) error {
 	if place.Portable && a.WorkStorage == WorkTmpfs {
 		if a.Workdir != "" {
@@ -71,7 +71,7 @@ func withWork(a Analysis, place Placement, s *specs.Spec) error {
 }
 
 // WorkTmpfs returns the options of a tmpfs at /work that belongs to uid and gid (tmpfs(5)). It has one inode more than
-// the bound, for its root, and one for each of our links.
+// the bound, for its root, and one for each link that scidex-oci makes there.
 func (a Analysis) WorkTmpfs(uid, gid uint32, links int) []string {
 	return []string{
 		fmt.Sprintf("size=%d", a.WorkSize), fmt.Sprintf("nr_inodes=%d", a.WorkFiles+1+int64(links)),

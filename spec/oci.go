@@ -9,8 +9,8 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// Placement is what a spec needs besides the analysis: paths on the host, the container's ids and what was resolved
-// there.
+// Placement is what a spec needs in addition to the analysis: paths on the host, the container's ids and what was
+// resolved there.
 type Placement struct {
 	// Root is the root filesystem's directory, mounted read-only as "/". All mount points exist in it or can be made
 	// there.
@@ -71,7 +71,7 @@ type option func(Analysis, Placement, *specs.Spec) error
 // no limit can be missing. It needs the id.
 //
 // Resources stays empty: the runner makes the control group and applies memory, cpu and pids from outside
-// (runner/cgroup), also where a runtime in a user namespace could not.
+// (runner/cgroup), also if a runtime in a user namespace could not.
 func OCI(a Analysis, place Placement) (*specs.Spec, error) {
 	a = a.WithDefaults()
 	if err := ValidateID(a.ID); err != nil {

@@ -11,8 +11,8 @@ func pattern(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// word returns a function that reports whether a text of at most longest bytes matches an expression. In the expression a count
-// would have its part compiled as often, which an id of each run would wait for.
+// word returns a function that reports whether a text of at most longest bytes matches an expression. A count in the
+// expression instead would be compiled as that many copies, at the start of each run.
 func word(longest int, expression string) func(string) bool {
 	form := pattern(expression)
 	return func(text string) bool { return len(text) <= longest && form().MatchString(text) }

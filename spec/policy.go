@@ -14,7 +14,7 @@ import (
 // with every rule of the filter, rlimit, mount, namespace or hidden path. It does not cover a control group's limits on
 // memory, CPUs and processes, nor a watchdog's or tmpfs's on /work: those are in the result of each run.
 //
-// The analysis is a valid one. audit says whether refused calls are notified first.
+// The analysis is a valid one. audit says whether the launcher is notified of refused calls first.
 func PolicyDigest(a Analysis, audit bool) (string, error) {
 	place, err := policyPlacement(a)
 	if err != nil {

@@ -19,8 +19,8 @@ const defaultNoFile = 65536
 // count, not only the heap); RLIMIT_AS would count reserved address space too, and Go, Java, CUDA and sanitizers reserve
 // far more than they use.
 //
-// With outer neither is set: outer groups hold, and our bounds would end what they allow (RLIMIT_DATA counts thread
-// stacks in full) and be the limit that the result has to name.
+// With outer neither is set: outer groups hold, and these bounds would end what the groups allow (RLIMIT_DATA counts
+// thread stacks in full) and be the limit that the result has to name.
 func withRlimits(a Analysis, place Placement, s *specs.Spec) error {
 	noFile := place.NoFile
 	if noFile == 0 {

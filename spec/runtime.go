@@ -24,7 +24,7 @@ func ValidateRuntimeName(name string) error {
 	return nil
 }
 
-// ownPlaces are container directories where no host directory can be at its own path, and why. /tmp and the home
+// ownPlaces are container directories in which no host directory can be at its own path, and why. /tmp and the home
 // directory allow mounts below them.
 var ownPlaces = [...]struct{ dir, why string }{
 	{"/analysis", "the script or project is there"},

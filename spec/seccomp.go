@@ -17,7 +17,7 @@ var forbidden = [...]string{
 	// Mounts and namespaces.
 	"mount", "umount", "umount2", "mount_setattr", "move_mount", "open_tree", "open_tree_attr", "fsopen",
 	"fsconfig", "fsmount", "fspick", "pivot_root", "setns", "unshare",
-	// Reading and steering other processes, including our init.
+	// Reading and steering other processes, including the init.
 	"ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
 	// It passes the arguments of socket(2) in memory, where no filter sees them.
 	"socketcall",

@@ -16,8 +16,8 @@ var architectures = map[string]specs.Arch{
 }
 
 // base is moby's default for processes without capabilities. seccomp.GetDefaultProfile returns it only for the current
-// architecture and kernel; filters are compiled on other machines. Rules for minimum kernels apply always: there is one,
-// of ptrace and the like, which are forbidden here anyway. So the result depends on the architecture alone.
+// architecture and kernel; filters are compiled on other machines. Rules for minimum kernels apply always: there is
+// one, of ptrace and the like, which are forbidden here anyway. So the result depends only on the architecture.
 //
 // It contains only that architecture, which is stricter: calls of another (int 0x80, x32) kill the thread.
 func base(arch string) (*specs.LinuxSeccomp, error) {

@@ -10,7 +10,7 @@ const (
 	cloneThread = 0x10000                                    // CLONE_THREAD
 )
 
-// proxyCalls are what a Go program needs that serves connections, beside those with conditions.
+// proxyCalls are the calls that a Go server needs, without those that have conditions.
 var proxyCalls = []string{
 	"read", "write", "readv", "writev", "close", "fstat", "newfstatat", "lseek", "pread64", "getdents64", "readlinkat",
 	"mmap", "mprotect", "munmap", "madvise", "mremap", "brk", "mincore",

@@ -124,15 +124,15 @@ func setIDRules() []specs.LinuxSyscall {
 	}
 }
 
-// ownLimitsRules let a process set only its own limits: our init has the analysis' id, and with a CPU time limit the
+// ownLimitsRules let a process set only its own limits: the init has the analysis' id, and with a CPU time limit the
 // kernel would end the run.
 func ownLimitsRules() []specs.LinuxSyscall {
 	return []specs.LinuxSyscall{allowIf(eq(0, 0), "prlimit64")}
 }
 
-// spareInitRules allow scheduling changes of processes by pid, but not of our init, which has the analysis' id: without
-// CPU time it would forward no SIGTERM, and die late. Nor of all processes of an id or a group, which include it. Threads
-// have ids too, so no other number can be refused.
+// spareInitRules allow scheduling changes of processes by pid, but not of the init, which has the analysis' id: without
+// CPU time it would forward no SIGTERM, and die late. They do not allow them for all processes of an id or a group
+// either, since these include the init. Threads have ids too, so no other number can be refused.
 func spareInitRules() []specs.LinuxSyscall {
 	rules := allowOthers(0, nil, "sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity")
 	process := func(number uint64) []specs.LinuxSeccompArg { return []specs.LinuxSeccompArg{masked(0, low, number)} }

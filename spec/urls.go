@@ -7,10 +7,10 @@ import (
 // urlForm matches a URL; a scheme of one letter is rather a file with a destination. A file of such a name is written ./NAME.
 var urlForm = pattern(`^[A-Za-z][A-Za-z0-9+.-]+://`)
 
-// hasScheme reports whether a URL is given in place of a path.
+// hasScheme reports whether a URL is given instead of a path.
 func hasScheme(path string) bool { return urlForm().MatchString(path) }
 
-// checkURL refuses a URL in place of the path of a file or directory (what): nothing is fetched for a run.
+// checkURL refuses a URL instead of the path of a file or directory (what): nothing is downloaded for a run.
 func checkURL(field, what, path string) error {
 	if !hasScheme(path) {
 		return nil

@@ -33,7 +33,7 @@ func ValidateID(id string) error {
 
 // FieldError refuses the value of a field.
 type FieldError struct {
-	Field   string // the manifest's key; that of one value where a list's has a plural
+	Field   string // the manifest's key; in the singular for one value of a list
 	Problem string // starts with the value
 }
 

@@ -1,5 +1,5 @@
-// Package reach derives what an analysis may reach of file systems from its OCI specification. The program of the supervisor has it, and not
-// all of spec.
+// Package reach derives from an OCI specification what an analysis may reach of file systems. It is apart from spec so
+// that the supervisor's program does not link all of spec.
 package reach
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// Places are what an analysis may reach of file systems: all below these paths, and nothing else. Our init makes rules of Landlock of it
-// (landlock(7)), where the kernel has that.
+// Places are what an analysis may reach of file systems: all below these paths, and nothing else. The init makes
+// Landlock rules of them (landlock(7)), if the kernel has Landlock.
 type Places struct {
 	Read  []string // reads and executes files, lists directories
 	Write []string // makes, changes and removes them too
