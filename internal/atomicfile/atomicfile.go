@@ -1,5 +1,5 @@
-// Package atomicfile writes files of scidex-oci's own directories as a whole: who opens the name reads the old content or the new
-// one, also after a kill. For directories of users there is internal/userdir.
+// Package atomicfile replaces files in scidex-oci's own directories: a reader gets the old content or the new one, also
+// after a kill. What survives a power cut is chosen by a Durability. For directories of users, use internal/userdir.
 package atomicfile
 
 import (
@@ -17,27 +17,27 @@ type Durability int
 const (
 	// Volatile is for caches: nothing may survive, and the reader detects damage.
 	Volatile Durability = iota
-	// Content is for many files of one directory: what has the name is whole, and the name may be lost before SyncDir.
+	// Content is for many files of one directory: a name never leads to a part of the content, but may be lost before SyncDir.
 	Content
-	// Durable is content and name.
+	// Durable is content and name: both are synced.
 	Durable
 )
 
 // File is a file that is being written under a temporary name. Replace, Link or Discard ends it.
 type File struct{ *os.File }
 
-// Create makes the file temp with mode 0600, or truncates what a killed process left under this name, but never what a symbolic
-// link leads to. Who uses a name that others may use at the same time takes turns with them.
+// Create makes the file temp with mode 0600, or truncates what a killed process left under this name, but never what a
+// symbolic link leads to. Two callers must not use one temporary name at the same time.
 func Create(temp string) (File, error) {
 	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
 	return File{f}, err
 }
 
-// Replace closes the file and gives it its name, from what has it now. After an error the temporary name is gone.
+// Replace closes the file and renames it to path, over any file there. After an error the temporary file is removed.
 func (f File) Replace(path string, d Durability) error { return f.name(path, d, os.Rename) }
 
-// Link is Replace for a name that several may want to give, on any machines that share the file system: the first gives it, and the
-// error of the others is fs.ErrExist. It needs no lock, only an atomic link(2), which NFS has.
+// Link is Replace for a name that several processes may give, also on machines that share the file system: the first
+// one gives it, and the others get fs.ErrExist. It needs no lock, only an atomic link(2), which NFS has.
 func (f File) Link(path string, d Durability) error { return f.name(path, d, link) }
 
 func (f File) name(path string, d Durability, give func(temp, path string) error) error {
@@ -78,12 +78,12 @@ func same(a, b string) bool {
 // Discard removes the file.
 func (f File) Discard() error { return errors.Join(f.Close(), os.Remove(f.Name())) }
 
-// Write is Create, what write writes, and Replace.
+// Write calls Create, write and Replace.
 func Write(path, temp string, d Durability, write func(*os.File) error) error {
 	return put(path, temp, d, write, File.Replace)
 }
 
-// WriteFirst is Create, what write writes, and Link.
+// WriteFirst calls Create, write and Link.
 func WriteFirst(path, temp string, d Durability, write func(*os.File) error) error {
 	return put(path, temp, d, write, File.Link)
 }

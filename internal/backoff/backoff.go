@@ -1,4 +1,4 @@
-// Package backoff waits between tries.
+// Package backoff waits between tries, each time longer, up to a bound, and for partly random times.
 package backoff
 
 import (
@@ -14,8 +14,8 @@ type Backoff struct {
 	next           time.Duration
 }
 
-// Doubled is the pause after first has doubled so many times, at most longest. It is for tries that are counted by something
-// else than a Backoff.
+// Doubled is the pause after first has doubled so many times, at most longest. It is for callers that count the tries
+// themselves.
 func Doubled(first, longest time.Duration, times int) time.Duration {
 	for ; times > 0 && first < longest; times-- {
 		first *= 2
@@ -39,7 +39,7 @@ func (b *Backoff) Reset() { b.next = 0 }
 // Wait waits for the next pause, and reports whether it passed before ctx ended.
 func (b *Backoff) Wait(ctx context.Context) bool { return b.WaitAtLeast(ctx, 0) }
 
-// WaitAtLeast is Wait for at least so long, as a server may ask for.
+// WaitAtLeast is Wait for at least so long, such as a server's Retry-After.
 func (b *Backoff) WaitAtLeast(ctx context.Context, least time.Duration) bool {
 	timer := time.NewTimer(max(b.Next(), least))
 	defer timer.Stop()

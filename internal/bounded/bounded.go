@@ -1,5 +1,5 @@
-// Package bounded keeps a part of what a program writes, whatever its length: the first or the last bytes, or those from an offset on.
-// What must be read whole is refused if it is longer than its bound, also line by line. A reader is bounded by a context.
+// Package bounded bounds streams of any length: a Buffer keeps the first bytes, the last ones or those from an offset
+// on, ReadAll and Lines refuse more than their bound, and Until ends a reader with a context.
 package bounded
 
 import (
@@ -46,7 +46,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Buffer takes all that is written to it and keeps a part. It is safe for concurrent use: a writer may outlive who reads the part.
+// Buffer takes all that is written to it and keeps a part. It is safe for concurrent use: a writer may outlive the
+// reader of the part.
 type Buffer struct {
 	most int
 	from int64 // -1: the last bytes

@@ -133,8 +133,8 @@ func (s *Store) Remove(sha256 string) error {
 	return nil
 }
 
-// Stands reports as an error that the directory of blobs is not the one any more that was opened: what was published is not in
-// it then.
+// Stands returns an error if the directory of blobs is no longer the one that was opened: then it lacks what was
+// published.
 func (s *Store) Stands() error {
 	now, err := os.Lstat(s.blobs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -14,8 +14,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/flock"
 )
 
-// Ingest is a directory of the store in which the files of one owner are made before they become blobs. It is locked while its
-// descriptor is open in any process, so that CleanIngests knows that it is in use. It is not for several goroutines.
+// Ingest is a directory of the store in which the files of one owner are made before they become blobs. It is locked
+// while its descriptor is open in any process, so that CleanIngests knows that it is in use. It is not safe for
+// concurrent use.
 type Ingest struct {
 	store *Store
 	path  string
@@ -44,8 +45,8 @@ func (s *Store) NewIngest(owner string) (*Ingest, error) {
 	return s.AdoptIngest(name)
 }
 
-// TakeIngest takes over the directory of this name with what is in it, or makes it. While it has an owner, TakeIngest waits. It
-// waits without the lock of ingest/: if CleanIngests removes the directory first, it is made again.
+// TakeIngest takes over the directory of this name with what is in it, or makes it. It waits while the directory has an
+// owner, and does not hold the lock of ingest/: if CleanIngests removes the directory first, TakeIngest makes it again.
 func (s *Store) TakeIngest(ctx context.Context, name string) (*Ingest, error) {
 	return s.ingest(name, func(path string) (*os.File, error) { return flock.MakeDir(ctx, path) })
 }
@@ -78,7 +79,7 @@ func (s *Store) ingest(name string, open func(path string) (*os.File, error)) (*
 	return &Ingest{store: s, path: path, dir: dir}, nil
 }
 
-// Name is AdoptIngest's argument.
+// Name is the directory's name, for AdoptIngest.
 func (i *Ingest) Name() string { return filepath.Base(i.path) }
 
 // Dir is the directory, for the supervisor to harvest into. The Ingest closes it.
@@ -125,8 +126,8 @@ func (i *Ingest) openFile(name string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), filepath.Join(i.path, name)), nil
 }
 
-// Put makes a blob of what is read, which must have the digest, else the error is ErrCorrupt and no blob has changed. It returns
-// its size in bytes. The blob is durable after Sync, as by Publish.
+// Put makes a blob of what it reads. If that does not have the digest, the error is ErrCorrupt and no blob has changed.
+// It returns its size in bytes. The blob is durable after Sync, as by Publish.
 func (i *Ingest) Put(sha256 string, from io.Reader) (int64, error) {
 	name, to, err := i.Create()
 	if err != nil {

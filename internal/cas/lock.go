@@ -25,9 +25,9 @@ func (s *Store) Hold(ctx context.Context) (release func() error, err error) {
 	return closing(lock(s.blobs, func(f *os.File) error { return flock.Wait(ctx, f, flock.Shared) }))
 }
 
-// Sweep waits until nobody is between publishing or finding a blob and naming it, and blocks that until release is called. Read
-// which blobs are named, and Remove the others, meanwhile. A process must not call it while an Ingest of its own has published
-// and is not closed.
+// Sweep waits until nobody is between publishing or finding a blob and naming it, and blocks that until release is
+// called. Until then, read which blobs are named and Remove the others. A process must not call it while an Ingest of
+// its own has published and is not closed.
 func (s *Store) Sweep() (release func() error, err error) {
 	return closing(lock(s.blobs, func(f *os.File) error { return flock.Lock(f, flock.Exclusive) }))
 }

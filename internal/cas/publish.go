@@ -47,9 +47,9 @@ func (i *Ingest) publish(name, sha256 string) error {
 	return i.rename(name, to)
 }
 
-// Gather is Publish for one of many files: the blob exists, and is durable, only after Sync. Without Sync an unknown part of
-// them is published. The file may have a second name, in a working directory that is removed after the commit, or is given a
-// copy.
+// Gather is Publish for one of many files: the blob exists, and is durable, only after Sync. Without Sync an unknown
+// part of them is published. The file may have a second name in a working directory, if that is removed after the
+// commit or gets a copy of the file.
 func (i *Ingest) Gather(name, sha256 string) error {
 	if err := i.gather(name, sha256); err != nil {
 		return fmt.Errorf("publish %.80q as %.80s: %w", name, sha256, err)
@@ -136,7 +136,7 @@ func (i *Ingest) prepare(name, sha256 string, names uint64) (fd int, to string, 
 	i.dirty = true
 	fd, st, err := i.open(name, names)
 	if errors.Is(err, fs.ErrNotExist) {
-		there, failed := i.store.Verified(sha256) // that it is published already is no guess
+		there, failed := i.store.Verified(sha256) // it must be certain that it is published already
 		if failed == nil {
 			return -1, to, there.Close()
 		}

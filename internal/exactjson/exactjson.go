@@ -1,4 +1,4 @@
-// Package exactjson reads JSON that may say nothing else than what is expected, and writes it with <, > and & as they are.
+// Package exactjson reads one JSON value with known fields and nothing else, and writes JSON with <, > and & as they are.
 package exactjson
 
 import (
@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// ErrMore is the error of Unmarshal about what follows.
+// ErrMore is Unmarshal's error if something follows the value.
 var ErrMore = errors.New("something follows the JSON value")
 
 // Unmarshal reads exactly one value, whose fields are all known.

@@ -1,6 +1,6 @@
-// Package flock locks files and directories of scidex-oci by flock(2). The kernel drops a lock when the last descriptor of its
-// open file is closed: a killed process leaves none, and a child that is just started may keep one until it executes. Of record
-// locks it only finds those of others.
+// Package flock locks files and directories of scidex-oci by flock(2), and ranges of files by record locks. The kernel
+// drops a lock when the last descriptor of its open file is closed: a killed process leaves none, and a child that is
+// just started may keep one until it executes.
 package flock
 
 import (
@@ -129,7 +129,7 @@ func Named(f *os.File, path string) (bool, error) {
 	return err == nil && os.SameFile(open, named), err
 }
 
-// Range is a range of bytes of a file, To not included. There need not be any at these offsets.
+// Range is a range of bytes of a file, To not included. The file need not have bytes at these offsets.
 type Range struct{ From, To int64 }
 
 // Locked returns the parts of a range, in order, on which other open files have a record lock (fcntl(2), "Open file description

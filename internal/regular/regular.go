@@ -1,5 +1,5 @@
-// Package regular opens regular files and nothing else. A FIFO or a device that has the name of a file does not block, and a link is
-// only followed if that is asked for: the error says what it is.
+// Package regular opens regular files and nothing else. A FIFO or a device does not block, and only OpenTarget follows
+// a last link. An error names the kind of file that was found.
 package regular
 
 import (

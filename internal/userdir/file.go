@@ -13,9 +13,9 @@ import (
 // Temporary begins the names of files that are not whole yet.
 const Temporary = ".scidex-oci-"
 
-// Write makes a file of what write writes, whole or not at all, with the mode under the umask. If something has the name, it is
-// fs.ErrExist, unless replace is set and that is a regular file. It survives a kill, and a power cut only if write syncs the file,
-// and Sync the directory.
+// Write makes a file with what write writes, whole or not at all, with the mode under the umask. If the name exists,
+// the error is fs.ErrExist, unless replace is set and it is a regular file. The file survives a power cut only if write
+// syncs it and the caller then calls Sync.
 func (d *Dir) Write(name string, replace bool, mode fs.FileMode, write func(*os.File) error) error {
 	temp := Temporary + rand.Text()
 	f, err := d.Exclusive(temp, mode)

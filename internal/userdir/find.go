@@ -16,7 +16,7 @@ import (
 // mostLinks is how many links a path may lead through (path_resolution(7)).
 const mostLinks = 40
 
-// search is a walk along a path, component by component, so that each is judged on the descriptor that is then walked on from.
+// search is a walk along a path, component by component: each is judged on the same descriptor from which the walk goes on.
 type search struct {
 	at    *os.File
 	owner *owner
@@ -25,8 +25,8 @@ type search struct {
 	last  bool // whether the last component is looked at too
 }
 
-// find opens the deepest directory of a path that there is, and returns the names that are left of it: one for a file, or those that
-// are missing.
+// find opens the deepest directory of a path that exists, and returns the names that are left of the path: one for a
+// file, or those that are missing.
 func find(path string, last bool) (*Dir, []string, error) {
 	whole, err := filepath.Abs(path)
 	if err != nil {

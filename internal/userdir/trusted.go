@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CheckTrusted refuses a path of root's own files if another user can write a component of it, and so exchange what is below. A
-// sticky directory of root's, such as /tmp, is none that others can exchange root's entries in. For other callers it does nothing.
+// CheckTrusted refuses a path of root's own files if another user can write a component of it, and so exchange what is
+// below. In a sticky directory of root's, such as /tmp, others cannot exchange root's entries. For other callers it
+// does nothing.
 func CheckTrusted(path string) error {
 	if os.Geteuid() != 0 {
 		return nil

@@ -289,7 +289,7 @@ func (d *Dir) Names(most int) ([]string, error) {
 	return names, nil
 }
 
-// Read opens a regular file for reading; what is something else is regular.ErrIrregular, and a FIFO does not block.
+// Read opens a regular file for reading; anything else is regular.ErrIrregular, and a FIFO does not block.
 func (d *Dir) Read(name string) (*os.File, error) {
 	f, err := d.open(name, unix.O_RDONLY, 0)
 	if errors.Is(err, unix.EXDEV) { // a file that is mounted, such as a secret of a container
@@ -330,7 +330,7 @@ func ReadFile(path string, most int64) ([]byte, error) {
 	return bounded.ReadFile(f, most)
 }
 
-// openAny opens also what open keeps out although the user named it.
+// openAny also opens what open refuses: the user named it.
 func (d *Dir) openAny(name string, flags int, mode fs.FileMode) (*os.File, error) {
 	f, err := d.open(name, flags, mode)
 	flags = flags&^unix.O_CREAT | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
@@ -371,7 +371,7 @@ func (d *Dir) Rename(name string, to *Dir, as string, flags uint) error {
 	return d.fail("rename", name, err)
 }
 
-// Remove removes a file or an empty directory, if it is still the inode that is, which this process made.
+// Remove removes a file or an empty directory if name is still the inode of is, which this process made.
 func (d *Dir) Remove(name string, is *os.File) error {
 	var made unix.Stat_t
 	if err := unix.Fstat(int(is.Fd()), &made); err != nil {
@@ -461,7 +461,7 @@ func (d *Dir) openBelow(name string, flags int, mode fs.FileMode) (f *os.File, e
 	return f, err
 }
 
-// openat opens what open keeps out.
+// openat opens what open refuses.
 func (d *Dir) openat(name string, flags int) (f *os.File, err error) {
 	err = d.at(name, func(dir int) error {
 		fd, err := unix.Openat(dir, name, flags, 0)
