@@ -2,15 +2,16 @@ package rootfs
 
 import "fmt"
 
-// cgroupDir is where the kernel's control groups are mounted elsewhere. Nothing is mounted there in a run.
+// cgroupDir is where other systems mount the kernel's control groups. In a run nothing is mounted there.
 const cgroupDir = "/sys/fs/cgroup"
 
 // cpuPeriod is the period of a processor quota, in microseconds; the kernel's default.
 const cpuPeriod = 100_000
 
-// WithLimits adds files that say what a run asked for, where programs look for the limits of their container: dask, joblib, DuckDB,
-// Node.js, XGBoost, Rust. They have the names of both versions of control groups, so that the host's does not matter, and no figures
-// of use: those are the kernel's. The JVM, .NET and Go want a mounted cgroupfs, which would show the host's groups.
+// WithLimits adds files with the limits of a run, in the places where programs look for those of their container: dask,
+// joblib, DuckDB, Node.js, XGBoost, Rust. They have the names of both versions of control groups, so that the host's
+// does not matter, and no figures of usage, which only the kernel knows. The JVM, .NET and Go need a mounted cgroupfs,
+// which would show the host's groups.
 func WithLimits(tree Tree, memory int64, cpus float64) Tree {
 	quota := max(1, int64(cpus*cpuPeriod))
 	for _, f := range []struct{ name, text string }{

@@ -19,8 +19,8 @@ var ownDirs = [...]string{
 // absolute. All of it shows except what every run has of its own: ownDirs, /var/tmp, and the files of /etc that name
 // accounts, hosts and the time zone. uid is that of the user and group "analysis" inside.
 //
-// Nothing in the directory is followed or read, but whether it has a gitconfig: additions lie above it, so that its links cannot redirect what is made or
-// mounted.
+// Nothing in the directory is followed or read, except to see whether it has a gitconfig: additions lie above it, so
+// that its links cannot redirect what is made or mounted.
 func Directory(dir string, uid uint32) (Tree, error) {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -57,8 +57,8 @@ func (t Tree) Veil(dir string) error {
 	return veil.Populate(dir)
 }
 
-// CheckMountPoint refuses a destination where the Base has another kind of file than the mount: a mount hides what is
-// below it, and must not hide a link that the root filesystem relies on.
+// CheckMountPoint refuses a destination at which the Base has another kind of file than the mount: a mount hides what
+// is below it, and must not hide a link that the root filesystem relies on.
 func (t Tree) CheckMountPoint(destination string, isDir bool) error {
 	if t.Base == "" || t.hides(destination) {
 		return nil
@@ -89,8 +89,8 @@ func (t Tree) CheckMountPoint(destination string, isDir bool) error {
 	return nil
 }
 
-// CheckFresh refuses a destination that the Base has, or that would have to be made in a directory that the analysis could not search
-// there: what is made above it is open to all.
+// CheckFresh refuses a destination that the Base has, or that is in a directory of the Base that not all may list and
+// search: what is made above that directory would be open to all.
 func (t Tree) CheckFresh(destination string) error {
 	if err := t.CheckMountPoint(destination, true); t.Base == "" || t.hides(destination) || err != nil {
 		return err

@@ -23,7 +23,7 @@ func madeUp(uid uint32) []File {
 	}
 }
 
-// gitConfig lets libgit2 read repositories of other owners, as inputs are; git itself is told by the environment (spec).
+// gitConfig lets libgit2 read repositories of other owners, as inputs are; git itself reads the variables that spec sets.
 func gitConfig() File {
 	return File{Path: "/etc/gitconfig", Data: []byte("[safe]\n\tdirectory = *\n"), Mode: fileMode}
 }

@@ -45,9 +45,9 @@ var linkedSources = [...]string{"etc", "usr", "var/lib/ca-certificates"}
 // maxCopy bounds a copied file in bytes; the largest known ld.so.cache is a hundredth of it.
 const maxCopy = 16 << 20
 
-// Host plans a root filesystem with the programs of the host whose "/" is root: /usr, the directories or links next to it,
-// and the parts of /etc and /var/lib that programs need. Accounts, hosts and names are made up; nothing else of the host is in it. uid
-// is that of the user and group "analysis" inside.
+// Host plans a root filesystem with the programs of the host whose "/" is root: /usr, the directories or links next to
+// it, and the parts of /etc and /var/lib that programs need. Accounts, hosts and names are made up; nothing else of the host is in
+// it. uid is that of the user and group "analysis" inside.
 //
 // The time zone is UTC, so that results repeat.
 func Host(root string, uid uint32) (Tree, error) {

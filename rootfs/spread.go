@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Spread returns a tree without a Base that shows the same through binds, for runtimes without overlays: entries beside
-// the tree's own, and beside the mount points that are made in it later, are bound one by one. Links and small files are copied; FIFOs,
-// sockets and devices are left out.
+// Spread returns a tree without a Base that shows the same through binds, for runtimes without overlays: in a directory
+// that has entries of the tree, or gets mount points later, the entries of the Base are bound one by one. Links and
+// small files are copied; FIFOs, sockets and devices are left out.
 func (t Tree) Spread(mountPoints ...string) (Tree, error) {
 	if t.Base == "" {
 		return t, nil

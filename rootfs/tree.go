@@ -21,10 +21,10 @@ type Tree struct {
 	Dirs  []Dir
 	Links []Link
 	Files []File
-	// Run are files like those, of the run and not of what it has as "/": the digest of that leaves them out.
+	// Run are files of the run, not of the root filesystem, whose digest leaves them out.
 	Run []File `json:",omitempty"`
-	// Base is a host directory shown, read-only, where the tree has no entry; empty: none. Of its Hidden directories,
-	// which are in Dirs too, nothing shows.
+	// Base is a host directory, shown read-only wherever the tree has no entry; empty: none. Nothing shows of its
+	// Hidden directories, which are in Dirs too.
 	Base   string   `json:",omitempty"`
 	Hidden []string `json:",omitempty"`
 }

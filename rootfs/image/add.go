@@ -89,7 +89,7 @@ func (s *Store) add(ctx context.Context, o Options, fetch func(context.Context, 
 	return added, err
 }
 
-// pinned returns a reference to this manifest alone.
+// pinned returns a reference to exactly this manifest.
 func pinned(reference string, manifest digest.Digest) string {
 	if strings.Contains(reference, "@") {
 		return reference

@@ -65,8 +65,8 @@ func packagesOf(tree *os.File) (digest.Digest, error) {
 	return digest.SHA256.FromReader(f)
 }
 
-// lacksPackages reports whether a tree has no package list, by what its directories list: there is no such name, or a link on the way,
-// which leads to none. A failing file system too says that there is no such file.
+// lacksPackages reports whether a tree has no package list, by the listings of its directories: they lack the name, or
+// have a link on the way that leads to none. A failed open is no proof: a failing file system also reports ENOENT.
 func lacksPackages(tree *os.File) (bool, error) {
 	at := tree
 	for step := range strings.SplitSeq(packagesFile, "/") {
@@ -138,8 +138,8 @@ func (r *Root) check(ctx context.Context) error {
 	return nil
 }
 
-// damaged separates errors of opening a root that a new one repairs from others, such as a failing disk. A root that is only said to
-// be missing is made once more, of layers that are verified, and loses nothing.
+// damaged separates errors of opening a root that a new root repairs from others, such as those of a failing disk. A
+// missing root is made again even if the disk only reports it missing: the layers are verified, so nothing is lost.
 func damaged(err error) error {
 	for _, is := range []error{seal.ErrRecord, os.ErrNotExist, unix.ENOTDIR, unix.ELOOP} {
 		if errors.Is(err, is) {

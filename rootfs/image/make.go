@@ -17,7 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 )
 
-// make unpacks an image into its root, unless others have done it meanwhile.
+// make unpacks an image into its root, unless another process has just done it.
 func (s *Store) make(ctx context.Context, c *contents, tell func(Progress)) error {
 	return s.beside(ctx, c, func(fresh *os.File) error {
 		_, err := readRecord(s.root(c))

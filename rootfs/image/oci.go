@@ -86,7 +86,7 @@ func (s ociSource) choose() (ocispec.Descriptor, error) {
 	return desc, err
 }
 
-// inside is an index's image for our platform.
+// inside is an index's image for this machine's platform.
 func (s ociSource) inside(desc ocispec.Descriptor) (ocispec.Descriptor, error) {
 	data, err := s.json(desc)
 	if err != nil {
@@ -142,7 +142,7 @@ func (s ociSource) copy(ctx context.Context, to *layout.Layout, desc ocispec.Des
 	return to.Put(ctx, desc, watched(r, Progress{Phase: Copying, Digest: desc.Digest, Total: desc.Size}, tell))
 }
 
-// named is the image with the tag, the only one, or the one for our platform if there is no other name.
+// named is the image with the tag, the only one, or the one for this machine's platform if there is no other name.
 func (s ociSource) named(all []ocispec.Descriptor) (ocispec.Descriptor, error) {
 	var names []string
 	var found []ocispec.Descriptor

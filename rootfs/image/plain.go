@@ -16,8 +16,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack"
 )
 
-// tarSource is a tar of a root filesystem. It becomes an image's only layer. The config has only what is known: our
-// platform, and no environment, working directory or entrypoint.
+// tarSource is a tar of a root filesystem. It becomes an image's only layer. The config has only what is known: this
+// machine's platform, and no environment, working directory or entrypoint.
 type tarSource struct {
 	file *os.File
 	kind compression

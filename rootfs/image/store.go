@@ -16,7 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
-// rootsDir holds the unpacked roots, beside the OCI image layout.
+// rootsDir holds the unpacked roots, next to the OCI image layout.
 const rootsDir = "roots"
 
 // referenceKey is the annotation in index.json for an image's source.
@@ -185,7 +185,7 @@ func (s *Store) Remove(ctx context.Context, name string) (inUse bool, err error)
 // root is the path of an image's unpacked root: images of the same layers share it.
 func (s *Store) root(c *contents) string { return filepath.Join(s.roots, c.chain().Encoded()) }
 
-// record is the small file beside an unpacked root, for quick starts and lists.
+// record is the small file next to an unpacked root, for quick starts and lists.
 type record struct {
 	Version  int           `json:"v"`
 	Digest   digest.Digest `json:"digest"`
@@ -194,7 +194,7 @@ type record struct {
 	Entries  int64         `json:"entries"`
 }
 
-// recordVersion is the version of how roots are made; a root of another one is made again.
+// recordVersion is the version of the way roots are made; a root of another version is made again.
 const recordVersion = 1
 
 // packagesKey is the annotation of a manifest, or the label of a config, with the digest of the package list.

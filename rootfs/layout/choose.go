@@ -26,7 +26,7 @@ func Choose(manifests []ocispec.Descriptor, want ocispec.Platform) (ocispec.Desc
 		if fits(*m.Platform, want) {
 			return m, nil
 		}
-		// Build attestations are listed beside images, as platform "unknown".
+		// Build attestations are listed among the images, as platform "unknown".
 		if name := PlatformName(*m.Platform); m.Platform.OS != "unknown" && !slices.Contains(others, name) {
 			others = append(others, name)
 		}

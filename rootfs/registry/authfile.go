@@ -77,7 +77,7 @@ func (f authFile) within(host, repository string) (authEntry, bool) {
 	return authEntry{}, false
 }
 
-// ofHost is the entry of a registry: of one of its names, or of a URL of it as Docker wrote them once.
+// ofHost is the entry of a registry: of one of its names, or of a URL of it, which old versions of Docker wrote.
 func (f authFile) ofHost(names []string) authEntry {
 	for _, name := range names {
 		if entry := f.Auths[name]; entry != (authEntry{}) {

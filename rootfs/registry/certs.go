@@ -115,7 +115,7 @@ func addFile(config *tls.Config, dir, name string, names map[string]bool) error 
 	return nil
 }
 
-// addAuthority trusts the authorities in a file, beside those of the system.
+// addAuthority trusts the authorities in a file, in addition to those of the system.
 func addAuthority(config *tls.Config, path string) error {
 	data, info, err := readSmall(path)
 	if err != nil {

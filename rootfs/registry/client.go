@@ -52,7 +52,7 @@ func (p *puller) transport() *http.Transport {
 	return transport
 }
 
-// credential is that of the source, for its own host alone.
+// credential is that of the source, only for its own host.
 func (p *puller) credential(ctx context.Context, host string) (auth.Credential, error) {
 	if p.Credentials == nil || canonical(host) != canonical(p.from.host) {
 		return auth.EmptyCredential, nil

@@ -16,8 +16,8 @@ import (
 // Credentials return the credential for a repository of a registry (host[:port]); the zero credential is anonymous.
 type Credentials func(ctx context.Context, host, repository string) (auth.Credential, error)
 
-// Stored returns the credentials that "podman login", "docker login" and similar tools have stored: those of
-// $REGISTRY_AUTH_FILE alone, which must exist, or of the first of AuthFiles that has some for the repository. getenv reads
+// Stored returns the credentials that "podman login", "docker login" and similar tools have stored: only those of
+// $REGISTRY_AUTH_FILE, which must exist, or of the first of AuthFiles that has some for the repository. getenv reads
 // the environment.
 func Stored(getenv func(string) string) (Credentials, error) {
 	if path := getenv("REGISTRY_AUTH_FILE"); path != "" {
@@ -40,8 +40,8 @@ func Stored(getenv func(string) string) (Credentials, error) {
 	return firstOf(files), nil
 }
 
-// absent reports whether there is no file that this user could have logged in with: none at all, or in a directory that is closed to the
-// user, as root's podman makes /run/containers.
+// absent reports whether this user cannot have logged in with the file: it is missing, or its directory is closed to
+// the user, as /run/containers is when root's podman makes it.
 func absent(path string, err error) bool {
 	if errors.Is(err, fs.ErrPermission) {
 		_, err = os.Lstat(path)

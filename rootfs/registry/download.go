@@ -47,7 +47,7 @@ func (d *download) run(ctx context.Context) error {
 		}
 		var broken *brokenError
 		if !errors.As(err, &broken) || failures >= maxFailures || d.from.mirror && errors.Is(err, errStalled) {
-			return err // what is there is kept for the next place
+			return err // what was downloaded is kept for the next source
 		}
 		d.Log.Warn("a download broke off and goes on", "blob", d.desc.Digest, "at", d.to.Offset(), "of", d.desc.Size, "error", err)
 		if !pause.Wait(ctx) {

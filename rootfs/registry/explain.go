@@ -58,7 +58,7 @@ func (p *puller) failedAt(err error) string {
 	return p.from.host
 }
 
-// certFile is where a file of that host's certificates may lie.
+// certFile is a path at which the certificates of that host may be.
 func (p *puller) certFile(err error, name string) string {
 	dir := "certs.d"
 	if len(p.CertDirs) > 0 {

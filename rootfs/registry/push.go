@@ -20,7 +20,7 @@ type Artifact struct {
 	Type        string
 	Annotations map[string]string
 	Files       []File
-	// Subject is the manifest that this one is about (a "referrer" of it); nil for none. It has to be in the same repository.
+	// Subject is the manifest that this one is about (a "referrer" of it); nil for none. It must be in the same repository.
 	Subject *ocispec.Descriptor
 }
 
@@ -85,7 +85,7 @@ func (p *puller) greet(ctx context.Context) error {
 	return err
 }
 
-// artifact uploads files and then the manifest, which names nothing that is not there.
+// artifact uploads files and then the manifest, so that it names nothing that is missing.
 func (p *puller) artifact(ctx context.Context, a Artifact, tag string) (ocispec.Descriptor, error) {
 	manifest, err := a.manifest()
 	if err != nil {
@@ -114,7 +114,7 @@ var emptyConfig = File{
 	},
 }
 
-// manifest is that of the artifact. The same files make the same.
+// manifest is that of the artifact. The same files give the same manifest.
 func (a Artifact) manifest() ([]byte, error) {
 	m := ocispec.Manifest{
 		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: a.Type,

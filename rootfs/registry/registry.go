@@ -40,8 +40,8 @@ type Options struct {
 	Progress func(blob ocispec.Descriptor, done int64)
 	// Log receives retries and mirrors that failed; nil discards them.
 	Log *slog.Logger
-	// Stall is the timeout of an idle connection, which is then retried; 0 means a minute. A mirror is passed over then, after
-	// at most 30 seconds.
+	// Stall is the timeout of an idle connection, which is then retried; 0 means a minute. A mirror is skipped then,
+	// after at most 30 seconds.
 	Stall time.Duration
 	// Backoff is the first pause before a retry, which doubles; 0 means half a second.
 	Backoff time.Duration
@@ -73,7 +73,7 @@ func (o *Options) applyDefaults() {
 	}
 }
 
-// mirrorStall bounds how long a mirror holds up a pull that another place may serve.
+// mirrorStall bounds how long a mirror holds up a pull that another source may serve.
 const mirrorStall = 30 * time.Second
 
 // parallel is the number of concurrent downloads, as in Docker.
@@ -89,7 +89,7 @@ type puller struct {
 
 // Pull downloads an image and returns its manifest, which is in the layout with all it refers to, verified. It verifies
 // existing blobs without a download, waits for those that others are downloading, and resumes those of an interrupted
-// pull. A mirror that fails is passed over, and what came from it and was verified is kept. The caller must hold the layout
+// pull. A mirror that fails is skipped; blobs from it that were verified are kept. The caller must hold the layout
 // (layout.Hold) until the image has a name.
 func Pull(ctx context.Context, ref Reference, into *layout.Layout, o Options) (ocispec.Descriptor, error) {
 	o.applyDefaults()
@@ -105,7 +105,7 @@ func (o *Options) pullFromAny(ctx context.Context, ref Reference, into *layout.L
 	if err != nil {
 		return desc, err
 	}
-	for _, from := range sources { // a damaged file is said before anything is sent
+	for _, from := range sources { // a damaged file of certificates is an error before anything is sent
 		if _, err := hostTLS(o.CertDirs, from.host); err != nil {
 			return desc, err
 		}
@@ -124,7 +124,7 @@ func (o *Options) pullFromAny(ctx context.Context, ref Reference, into *layout.L
 	return desc, err
 }
 
-// passedOver says why a mirror did not give the image. A mirror that does not have it is no problem.
+// passedOver logs why a mirror did not give the image. It is no warning if the mirror does not have it.
 func (o *Options) passedOver(ctx context.Context, from source, err error) {
 	level := slog.LevelWarn
 	if errors.Is(err, errdef.ErrNotFound) {

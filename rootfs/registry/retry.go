@@ -26,7 +26,7 @@ const (
 // Retry-After (RFC 9110, 10.2.3) is honoured.
 type again struct {
 	first  time.Duration
-	mirror bool // there is another place to ask
+	mirror bool // another source is left
 	log    *slog.Logger
 }
 
@@ -49,7 +49,7 @@ func (a again) Retry(attempt int, resp *http.Response, err error) (time.Duration
 	return wait, nil
 }
 
-// tries bounds the retries. A mirror is retried twice, and not where it cannot be reached or does not answer.
+// tries bounds the retries. A mirror is retried twice, and not at all if it cannot be reached or does not answer.
 func (a again) tries(err error) int {
 	var dialing *net.OpError
 	var network net.Error

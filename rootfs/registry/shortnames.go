@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ShortNames are names without a registry, and the HOST/PATH that each stands for. No other name is given a registry.
+// ShortNames are names without a registry, and the HOST/PATH that each means. No other name is given a registry.
 type ShortNames map[string]string
 
 // Parse reads a reference like the function Parse, or a short name with an optional tag and digest.

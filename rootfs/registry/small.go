@@ -16,15 +16,15 @@ const maxSmall = 1 << 20
 
 func irregular(path string) error { return fmt.Errorf("%q is no regular file; take it away", path) }
 
-// readSmall reads a regular file, through symbolic links, as root with the rights of who owns the way there. It does not wait for the
-// writer of a FIFO.
+// readSmall reads a regular file, through symbolic links, and as root with the rights of the owners of the directories
+// on the way. It does not wait for the writer of a FIFO.
 func readSmall(path string) ([]byte, fs.FileInfo, error) {
 	f, err := userdir.ReadAny(path)
 	if errors.Is(err, unix.EISDIR) {
 		return nil, nil, irregular(path)
 	}
 	if named := new(fs.PathError); errors.As(err, &named) {
-		return nil, nil, &fs.PathError{Op: "open", Path: path, Err: named.Err} // and not what a link leads to
+		return nil, nil, &fs.PathError{Op: "open", Path: path, Err: named.Err} // not the path that a link leads to
 	} else if err != nil {
 		return nil, nil, err
 	}

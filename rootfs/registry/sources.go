@@ -7,22 +7,22 @@ import (
 	"syscall"
 )
 
-// Site is what is known about a registry besides its name.
+// Site is the configuration of a registry.
 type Site struct {
-	// Mirrors are HOST[:PORT][/PATH], which are asked before the registry, in this order. An image's path follows PATH.
+	// Mirrors are HOST[:PORT][/PATH], which are tried before the registry, in this order. An image's path follows PATH.
 	Mirrors []string
 	// PlainHTTP disables TLS.
 	PlainHTTP bool
 }
 
-// source is a place that may have an image: its registry, or a mirror of that.
+// source is a registry that may have an image: its own, or a mirror of that.
 type source struct {
 	Reference
 	plain  bool
 	mirror bool
 }
 
-// sources are the places of an image in the order in which they are asked; the registry itself is the last.
+// sources are those of an image in the order in which they are tried; its own registry is the last.
 func (o *Options) sources(ref Reference) ([]source, error) {
 	var all []source
 	for _, mirror := range o.Sites[canonical(ref.host)].Mirrors {

@@ -14,7 +14,7 @@ import (
 // errNotTaken ends an upload to a registry that keeps the connection open and takes no bytes.
 var errNotTaken = errors.New("the registry took nothing for too long")
 
-// upload sends a file that the registry does not have. One whose connection broke or stalled is sent again from its start.
+// upload sends a file that the registry does not have. If the connection breaks or stalls, it is sent again from its start.
 func (p *puller) upload(ctx context.Context, file File) error {
 	desc := file.descriptor()
 	there, err := p.repo.Blobs().Exists(ctx, desc)
@@ -59,7 +59,7 @@ func newWatch(length time.Duration, expired func()) *time.Timer {
 	return watch
 }
 
-// watched is content whose watch runs while its reader is busy with what it got last.
+// watched is content whose watch runs between two reads, while the reader sends what it got.
 type watched struct {
 	io.Reader
 	watch *time.Timer

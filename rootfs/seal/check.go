@@ -18,7 +18,7 @@ import (
 // chunk is the number of stamps that a worker takes at a time.
 const chunk = 512
 
-// Check compares every entry of root by lstat(2) alone, on all cores, and returns ErrChanged for a difference from the
+// Check compares every entry of root only by lstat(2), on all cores, and returns ErrChanged for a difference from the
 // list. Added and removed entries show as a change of their directory.
 func (r *Record) Check(ctx context.Context, root *os.File) error {
 	stamps, err := r.stamps()

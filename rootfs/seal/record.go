@@ -73,7 +73,7 @@ func readHeader(r io.ReaderAt) (header, error) {
 	return h, nil
 }
 
-// writer makes a record: the list in a file beside the record's path, the stamps in an unnamed one.
+// writer makes a record: the list in a file next to the record's path, the stamps in an unnamed one.
 type writer struct {
 	header
 	file        atomicfile.File
@@ -189,9 +189,9 @@ func (w *writer) publish(path string) error {
 	return w.file.Replace(path, atomicfile.Durable)
 }
 
-// settle waits until the file system's clock has advanced, and returns its previous time: changes until then have at most
-// that change time, later ones a later one. File systems have a clock of a few milliseconds, some of a second; without
-// this, a change right after the seal could have the same time as one before.
+// settle waits until the file system's clock has advanced, and returns its previous time: changes until then have at
+// most that change time, later ones a later one. The clock of a file system ticks every few milliseconds, of some every
+// second; without this wait, a change right after the seal could have the same time as one before.
 func settle(ctx context.Context, f *os.File) (time.Time, error) {
 	before, err := touch(f)
 	for now := before; err == nil && !now.After(before); now, err = touch(f) {

@@ -50,9 +50,10 @@ func (r *Record) Entries() int64 { return r.header.Entries }
 // Bytes is the sum of the sizes of its files; each name of a file counts.
 func (r *Record) Bytes() int64 { return r.header.Bytes }
 
-// Seal lists the root in the directory root and writes the record to path, atomically and for its owner alone. All
+// Seal lists the root in the directory root and writes the record to path, atomically and for its owner only. All
 // entries must belong to root's owner and be files, directories or links. Files that sums lacks are read; sums may be
-// nil. Writes to the root meanwhile are an error. path should be on the root's file system, whose clock is used.
+// nil. A write to the root before Seal returns is an error. path should be on the root's file system, whose clock is
+// used.
 func Seal(ctx context.Context, root *os.File, path string, sums Sums) (*Record, error) {
 	h, err := write(ctx, root, path, sums, nil)
 	if err != nil {

@@ -188,7 +188,7 @@ func (l *layer) step(at place, base string, mtime time.Time) (place, error) {
 	return place{real, real, fd}, err
 }
 
-// restoreTimes sets the directories' times from their entries, or from lower layers. It knows those that were removed.
+// restoreTimes sets the directories' times from their entries, or from lower layers, except of those that were removed.
 func (l *layer) restoreTimes() error {
 	for real, mtime := range l.times {
 		fd, err := beneath.Open(l.root, real, unix.O_RDONLY|unix.O_DIRECTORY)
@@ -221,8 +221,8 @@ func (p place) kind(base string) (uint32, error) {
 	return st.Mode & unix.S_IFMT, err
 }
 
-// absent proves that a directory that could not be opened is not in the root, or that a file is in its place. A failing file system
-// says ENOENT as well, and what an upper layer hides must not stay.
+// absent proves that a directory that could not be opened is missing in the root, or that a file has its name. A
+// failing file system also reports ENOENT, and then an entry that an upper layer hides would stay.
 func (l *layer) absent(name string) error {
 	real, err := l.resolve(name)
 	if err != nil {
@@ -253,7 +253,7 @@ func (l *layer) absent(name string) error {
 	return fmt.Errorf("directory %q is there, and could not be opened: the file system fails", name)
 }
 
-// free proves that a directory has no entry of a name: it can be made, as nothing but the kernel's word says that it is not there.
+// free proves that a directory has no entry of a name, by making one: ENOENT is no proof.
 func (l *layer) free(p place, base string) error {
 	if err := l.keepTime(p); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
-// Markers of a layer that hide entries of lower layers (image-spec, layer.md, "Whiteouts"): the entry beside the marker,
-// or all in its directory. The leftover prefix is AUFS's own.
+// Markers of a layer that hide entries of lower layers (image-spec, layer.md, "Whiteouts"): the entry next to the
+// marker, or all in its directory. The leftover prefix is AUFS's own.
 const (
 	whiteout = ".wh."
 	leftover = ".wh..wh."

@@ -1,5 +1,5 @@
-// Package decoders decompresses gzip and zstd in this process. scidex-oci does not have it and has scidex-oci-net do it, since
-// the tables of zstd are made at each start (docs/adr/0043).
+// Package decoders decompresses gzip and zstd in this process. Only scidex-oci-net links it, and scidex-oci executes
+// that program, since zstd makes its tables at each start (docs/adr/0043).
 package decoders
 
 import (
@@ -13,7 +13,7 @@ import (
 // zstdWindow bounds the memory of a zstd frame: that of "zstd --ultra --long=27".
 const zstdWindow = 128 << 20
 
-// Decode decompresses a stream of gzip or, where it does not begin as such, of zstd.
+// Decode decompresses a stream of gzip or, if it does not begin as such, of zstd.
 func Decode(r io.Reader) (io.ReadCloser, error) {
 	buffered := bufio.NewReader(r)
 	if magic, _ := buffered.Peek(2); string(magic) == "\x1f\x8b" {
