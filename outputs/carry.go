@@ -27,7 +27,7 @@ func Carry(ctx context.Context, src, dst *os.File, bounds Bounds) ([]Entry, erro
 	return left, nil
 }
 
-// special copies a symlink as it is, if links are wanted.
+// special copies a symlink as it is, if links are to be copied.
 func (s *staging) special(dir int, name string, st *unix.Stat_t) error {
 	if !s.links || kind(st) != unix.S_IFLNK {
 		return special(dir, name, st)

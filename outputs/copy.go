@@ -28,9 +28,9 @@ func newCopier() *copier {
 	return &copier{buf: make([]byte, copyBytes), zero: make([]byte, copyBytes), head: make([]byte, 0, headBytes)}
 }
 
-// copy copies the file that st describes from src to the empty file dst and returns its digest. Without dst it only reads.
-// Holes stay holes. It takes exactly st.Size bytes: a file that is longer or shorter, or whose inode changed meanwhile, is
-// refused as changed.
+// copy copies the file that st describes from src to the empty file dst and returns its digest. Without dst it only
+// reads. Holes stay holes. It takes exactly st.Size bytes: a file that is longer or shorter, or whose inode changes
+// during the read, is refused as changed.
 func (c *copier) copy(ctx context.Context, src int, st *unix.Stat_t, dst *os.File) (string, error) {
 	sum := sha256.New()
 	c.head = c.head[:min(st.Size, headBytes)]

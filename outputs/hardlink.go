@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// linked is an inode with several names. It is harvested once all of them were found in the tree; until then one may be
-// outside, where the analysis did not make it.
+// linked is an inode with several names. It is harvested once all of them were found in the tree: a name outside of it
+// was not made by the analysis.
 type linked struct {
 	seq     int    // in the order of discovery
 	want    uint64 // names that the inode has

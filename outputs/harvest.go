@@ -22,8 +22,8 @@ type Options struct {
 	// Exclude are globs of files and directories that are recorded as excluded and not read: ** matches any number of
 	// directories, a glob without a slash matches the last component at any depth. An excluded directory is recorded once.
 	Exclude []string
-	// Links are our own symlinks in the top directory, name to exact target, which get no verdict, for instance "data" to
-	// "/data".
+	// Links are scidex-oci's own symlinks in the top directory, name to exact target, which get no verdict, for
+	// instance "data" to "/data".
 	Links map[string]string
 	// Link hard-links files into the ingest directory instead of copying, where possible and safe. They become root's, mode
 	// 0400. The caller then removes the tree or gives it separate files again, as Own does: until then it shares them with
@@ -132,7 +132,7 @@ func (h *harvest) compare() error {
 	return fmt.Errorf("%d names are listed now, and %d were when the analysis had ended", h.entries+h.below, h.opts.Names)
 }
 
-// passes reports whether it is our link.
+// passes reports whether an entry is one of Options.Links.
 func (h *harvest) passes(name string, st *unix.Stat_t) (bool, error) {
 	want, ok := h.opts.Links[name]
 	if !ok || kind(st) != unix.S_IFLNK {

@@ -51,8 +51,8 @@ func Own(ctx context.Context, dir *os.File, uid, gid int, ingest *os.File) error
 	return nil
 }
 
-// Protect removes the write permission from dir and everything below it, which must be the caller's own and unchanged
-// meanwhile.
+// Protect removes the write permission from dir and everything below it, which must be the caller's own. Nothing else
+// may change it during the call.
 func Protect(ctx context.Context, dir *os.File) error {
 	w, err := newWalk(dir)
 	if err != nil {
@@ -261,7 +261,7 @@ func liftSelf(w *walk, parent int, name string) error {
 		return err
 	}
 	if err := unix.Renameat2(w.fd(), name, parent, name, unix.RENAME_NOREPLACE); err != nil {
-		// What it holds was not listed: it stays under the name that a user expects.
+		// It still holds something that was not listed, so it gets back the name that a user expects.
 		return errors.Join(err, unix.Renameat2(parent, aside, parent, name, unix.RENAME_NOREPLACE))
 	}
 	return unix.Unlinkat(parent, aside, unix.AT_REMOVEDIR)

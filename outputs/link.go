@@ -60,8 +60,8 @@ func (h *harvest) linkName(name string) (into string, err error) {
 var errOpen = errors.New("the file is open for writing")
 
 // unopened requests a lease, which the kernel grants only if no descriptor and no mapping allows writes to the file
-// (fcntl(2), F_SETLEASE): one that escaped from the sandbox would change a blob that is no copy (CVE-2024-27297). Where
-// leases are unsupported the answer is the same. Closing the file releases the lease.
+// (fcntl(2), F_SETLEASE): one that escaped from the sandbox would change a blob that is no copy (CVE-2024-27297). A
+// file system without leases gives the same error. Closing the file releases the lease.
 func unopened(fd int) error {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
 		return errOpen
@@ -69,7 +69,7 @@ func unopened(fd int) error {
 	return nil
 }
 
-// touched reads our own changes to a file that is to be copied after all.
+// touched updates st after a file was changed here and must now be copied after all.
 func touched(src int, st *unix.Stat_t) error {
 	var now unix.Stat_t
 	if err := unix.Fstat(src, &now); err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Declared holds the globs of declared outputs and which of them no output has matched yet. A glob
-// matches whole paths; ** stands for any number of directories, and "dir/" for everything below dir.
+// Declared holds the globs of declared outputs and which of them no output has matched yet. A glob matches whole paths;
+// *** matches any number of directories, and "dir/" for everything below dir.
 type Declared struct {
 	globs   []string // as declared
 	pattern globs

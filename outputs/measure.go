@@ -51,8 +51,8 @@ func NewRuler(root *os.File, links map[string]string, still bool) *Ruler {
 // far, when that exceeds most. It follows neither links nor mounts; memory and time are bounded by the names that most
 // allows.
 //
-// No inode counts twice because it was moved meanwhile, or got a name. Entries moved behind the walk may be missed: whole is
-// false if that is known.
+// An inode that is moved or gets a name during the walk counts once. Entries moved behind the walk may be missed: whole
+// is false if that is known.
 func (r *Ruler) Measure(ctx context.Context, most Extent, unnamed []Inode) (got Extent, whole bool, err error) {
 	w, err := newWalk(r.root)
 	if err != nil {

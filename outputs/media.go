@@ -10,9 +10,9 @@ import (
 
 const unknownType = "application/octet-stream"
 
-// byExtension has the types that leading bytes cannot tell apart, and the formats of science. It is ours, so that the answer
-// does not depend on the host's /etc/mime.types. Registered names are from IANA's registry, the vnd and x- ones from the
-// formats' own documentation.
+// byExtension has the types that leading bytes cannot tell apart, and the formats of science. The host's
+// /etc/mime.types is not used, so that the answer does not depend on the host. Registered names are from IANA's
+// registry, the vnd and x- ones from the formats' own documentation.
 func byExtension(ext string) string {
 	switch ext {
 	case "csv":
@@ -123,9 +123,9 @@ func mediaType(path, head []byte) string {
 	return byMagic(head)
 }
 
-// plain reports whether a file starts as text and not as one of the formats with text signatures, such as <svg, %PDF or #!.
-// The library tells JSON or CSV from other text by parsing it, which took half the time of a harvest of small files. Not
-// text are the binary data bytes of https://mimesniff.spec.whatwg.org.
+// plain reports whether a file starts as text and not as one of the formats with text signatures, such as <svg, %PDF or
+// #!. The library would parse such a file to recognise JSON or CSV, which is half of the time of a harvest of small
+// files. Not text are the binary data bytes of https://mimesniff.spec.whatwg.org.
 func plain(head []byte) bool {
 	for _, c := range head {
 		if c < 0x20 && c != '\t' && c != '\n' && c != '\f' && c != '\r' && c != 0x1b {
@@ -149,7 +149,7 @@ func wholeRunes(head []byte) []byte {
 	return head
 }
 
-// byMagic asks the library, which reads bytes of an adversary: a panic in it must not end the harvest.
+// byMagic is the library's answer. It reads bytes of an adversary: a panic in it must not end the harvest.
 func byMagic(head []byte) (t string) {
 	defer func() {
 		if recover() != nil {

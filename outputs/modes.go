@@ -82,8 +82,8 @@ func (h *harvest) closeNotes() {
 	}
 }
 
-// resume reads the records of a killed harvest and removes its names from the ingest directory, so that its files are the
-// tree's alone again, or a blob's too.
+// resume reads the records of a killed harvest and removes its names from the ingest directory, so that each file has
+// only its name in the tree again, and perhaps that of a blob.
 func (h *harvest) resume() (err error) {
 	if h.before, err = readModes(h.opts.Ingest); err != nil {
 		return err

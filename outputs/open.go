@@ -53,9 +53,9 @@ func lstatAt(dir int, name string) (*unix.Stat_t, error) {
 	return st, nil
 }
 
-// chmodSame sets the permission bits of the inode that st describes, never those of a symlink's target. It goes through an
-// O_PATH descriptor, which needs no right on the file itself, and /proc, because fchmodat2(2) is younger than the kernels we
-// support.
+// chmodSame sets the permission bits of the inode that st describes, never those of a symlink's target. It goes through
+// an O_PATH descriptor, which needs no right on the file itself, and /proc, because the oldest supported kernels lack
+// fchmodat2(2).
 func chmodSame(dir int, name string, st *unix.Stat_t, mode uint32) error {
 	if kind(st) == unix.S_IFLNK {
 		return nil

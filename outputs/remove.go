@@ -106,7 +106,7 @@ func (e *emptying) enter(name string) error {
 	if err != nil {
 		return err
 	}
-	if st.Mode&0o1700 != 0o700 { // a sticky directory keeps what is not our own
+	if st.Mode&0o1700 != 0o700 { // a sticky directory keeps entries of other users
 		// If this fails, so will the removal, and that error says more.
 		_ = chmodSame(e.walk.fd(), name, st, st.Mode&0o777|0o700)
 	}

@@ -1,6 +1,6 @@
-// Package blob is the store of the blobs that runs name: a directory (internal/cas), which belongs to one catalog, or a Remote,
-// such as a bucket, that several hosts share. Then the directory is where blobs are made before they are uploaded, and has
-// copies of them.
+// Package blob is the store of the blobs that runs name: a directory (internal/cas), which belongs to one catalog, or a
+// Remote, such as a bucket, that several hosts share. With a Remote, blobs are made in the directory before they are
+// uploaded, and it has copies of them.
 package blob
 
 import (

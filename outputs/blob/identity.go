@@ -46,8 +46,8 @@ func (s *Store) idHere() (string, error) {
 	return id, nil
 }
 
-// Stands reports as an error that the directory of blobs is not the one any more that was opened, or has lost or changed its
-// catalog: what was published is not in it then. A remote store is not asked.
+// Stands returns an error if the directory of blobs is no longer the one that was opened, or has lost or changed its
+// catalog: then it lacks what was published. It sends no request to a remote store.
 func (s *Store) Stands() error {
 	if s.remote != nil {
 		return nil

@@ -84,9 +84,9 @@ func (s *Store) URL() string {
 	return "file://" + s.Dir()
 }
 
-// Keep makes sure that blobs are where rows may name them. Call it after Sync and before the commit, and before each retry
-// of a commit. In a directory they are there by then, if it Stands. It calls kept for each uploaded blob, from several goroutines.
-// An error is ErrPasses if it is transient.
+// Keep makes sure that blobs are where rows may name them. Call it after Sync and before the commit, and before each
+// retry of a commit. In a directory they are there already, and Keep only checks that it Stands. It calls kept for each
+// uploaded blob, from several goroutines. An error is ErrPasses if it is transient.
 func (s *Store) Keep(ctx context.Context, digests []string, kept func()) error {
 	if s.remote == nil {
 		return s.Stands()
@@ -107,8 +107,8 @@ func (s *Store) Fetch(ctx context.Context, sha256 string) (*os.File, error) {
 	return s.download(ctx, sha256)
 }
 
-// download makes a copy in the directory, which replaces a damaged one. A whole one stays: another process may have fetched it
-// meanwhile, and be about to open it.
+// download makes a copy in the directory, which replaces a damaged one. A whole one stays: another process may just
+// have fetched it, and be about to open it.
 func (s *Store) download(ctx context.Context, sha256 string) (_ *os.File, err error) {
 	from, err := s.remote.Open(ctx, sha256)
 	if err != nil {

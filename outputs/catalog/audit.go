@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Event is one row of sandbox_audit_event: what a sandbox saw a run try.
+// Event is one row of sandbox_audit_event: an attempt of a run that a sandbox observed.
 type Event struct {
 	At       time.Time // UTC, of the first attempt, to the millisecond
 	Kind     string    // of attempt: "connect", "socket", "limit", "architecture", ...

@@ -60,7 +60,7 @@ func (p passing) Unwrap() error { return p.error }
 // Passing marks a transient error: a lock that others hold, a full disk, an unreachable server.
 func Passing(err error) error { return passing{err} }
 
-// Unreachable marks an error of a server that is away, or goes away before anything was committed. It is transient too.
+// Unreachable marks an error of a server that cannot be reached, or is lost before anything was committed. It is transient too.
 func Unreachable(err error) error { return unreachable{Passing(err)} }
 
 type unreachable struct{ error }
@@ -134,7 +134,7 @@ type Filter struct {
 	Host         string
 	ID           string // exact id: all its attempts
 	ActionID     string // of the report; a digest
-	Last         bool   // the last attempt of each id alone; for List
+	Last         bool   // only the last attempt of each id; for List
 	// Text is a case-sensitive part of the id, or of what ran: the name of the script and its arguments, or the command,
 	// with a blank between two words.
 	Text  string
@@ -175,11 +175,11 @@ type Catalog interface {
 	// value. Only Commit ends a run: an ended one is unchanged and ErrNotFound is returned.
 	Update(ctx context.Context, run Run) error
 	// Commit writes the final state of a run, its events and all its outputs in one transaction. An invalid event
-	// (Event.Validate) is refused before anything is written. Commit is idempotent by id and attempt: an ended run is left
-	// unchanged, and nil is returned if state and end are those of run (a retry after a lost reply), else ErrEnded. Entries
-	// are pulled until next returns io.EOF; any other error of next undoes everything and is returned. The transaction is
-	// open meanwhile, so next must not wait for anything slow nor write to the catalog. Paths must be distinct. After a
-	// MayPass error the commit may be retried, with a next that starts again.
+	// (Event.Validate) is refused before anything is written. Commit is idempotent by id and attempt: an ended run is
+	// left unchanged, and nil is returned if state and end are those of run (a retry after a lost reply), else
+	// ErrEnded. Entries are pulled until next returns io.EOF; any other error of next undoes everything and is
+	// returned. The transaction is open until then, so next must not wait for anything slow nor write to the catalog.
+	// Paths must be distinct. After a MayPass error the commit may be retried, with a next that starts again.
 	//
 	// The values of Create for the request stay (CreatedAt, Labels, Request, Host, BootID, ToolVersion); Blobs are added to
 	// the existing ones; an empty StartedAt, Place or Report keeps the old value. An unknown run is ErrNotFound.
@@ -191,15 +191,15 @@ type Catalog interface {
 
 	// Get returns one run or ErrNotFound. Attempt 0 means the last.
 	Get(ctx context.Context, key Key) (Run, error)
-	// Find resolves a name, see ParseName: ID, ID@ATTEMPT, a unique prefix of an id in place of the ID, or @last (the run
-	// created last). A complete id wins over longer ids with that prefix. It returns ErrNotFound or ErrAmbiguous, which
-	// names up to five ids.
+	// Find resolves a name, see ParseName: ID, ID@ATTEMPT, a unique prefix of an id instead of the ID, or @last (the
+	// run created last). A complete id wins over longer ids with that prefix. It returns ErrNotFound or ErrAmbiguous,
+	// which names up to five ids.
 	Find(ctx context.Context, name string) (Run, error)
 	// List returns runs, newest first.
 	List(ctx context.Context, filter Filter) ([]Run, error)
-	// Outputs calls yield for each entry of a run, outputs and rejected ones, sorted by the bytes of the path, until yield
-	// returns false. Attempt 0 means the last; an unknown run is ErrNotFound. No write lock is held meanwhile, and yield may
-	// use the catalog.
+	// Outputs calls yield for each entry of a run, outputs and rejected ones, sorted by the bytes of the path, until
+	// yield returns false. Attempt 0 means the last; an unknown run is ErrNotFound. No write lock is held, and yield
+	// may use the catalog.
 	Outputs(ctx context.Context, key Key, yield func(outputs.Entry) bool) error
 	// Output returns one output (not a rejected entry) by its exact path or ErrNotFound. Attempt 0
 	// means the last.

@@ -69,7 +69,7 @@ func (n Name) Key(beginWith func(prefix string, limit int) ([]string, error)) (K
 	return Key{}, fmt.Errorf("%w: it begins %s%s", ErrAmbiguous, strings.Join(ids, ", "), more)
 }
 
-// ValidText is a text as the columns of every catalog can hold it: PostgreSQL's has no NUL, and all are UTF-8.
+// ValidText is a text that the columns of every catalog can hold: UTF-8, and without NUL, which PostgreSQL refuses.
 func ValidText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

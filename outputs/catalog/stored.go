@@ -6,7 +6,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
-// stored is a Run in the records that wait on a disk for a catalog. In these the keys of the outcome are the names of Go's fields.
+// stored is a Run in the records that wait on a disk for a catalog. In them the outcome's keys are Go's names of its fields.
 type stored struct {
 	State    outcome.State
 	Reason   outcome.Reason

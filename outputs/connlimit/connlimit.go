@@ -77,7 +77,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 	c := &conn{Conn: accepted, from: l}
 	if oldest := l.add(c); oldest != nil {
-		_ = oldest.Close() // what it says is of no interest
+		_ = oldest.Close() // its error does not matter
 	}
 	return c, nil
 }
@@ -137,8 +137,8 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, key{}, c)
 }
 
-// Keep notes that the connection of a request is of a client who has shown who it is. It reports false if that many are kept already,
-// or if the connection has just lost its place.
+// Keep notes that the client of a request's connection has shown who it is. It reports false if that many are kept
+// already, or if the connection has just lost its place.
 func Keep(r *http.Request) bool {
 	c, ok := r.Context().Value(key{}).(*conn)
 	if !ok {

@@ -13,9 +13,10 @@ import (
 // mostProblems bounds those of CompareRun.
 const mostProblems = 100
 
-// CompareRun returns how the metadata differ from what Describe makes of a run, apart from its files and from what the maker of a crate
-// adds: descriptions, license, agent, entities of their own. Their IDs, properties and references have to be the ones that
-// Describe writes, so that nobody reads something else about the run in them. Only the path and the digest of the script are used.
+// CompareRun returns how the metadata differ from those that Describe makes of a run. It does not compare files, nor
+// what the maker of a crate may add: descriptions, license, agent, other entities. Everything about the run must have
+// the IDs, properties and references that Describe writes, so that no reader understands something else. Of the script
+// it uses only path and digest.
 func (c *Contents) CompareRun(run Run) ([]Problem, error) {
 	want := expectedOf(run)
 	g := comparison{want: want, ids: map[string]string{}, seen: map[string]bool{}}

@@ -17,7 +17,7 @@ type described map[string]json.RawMessage
 
 func (e described) id() string { return text(e["@id"]) }
 
-// rest is what a document has with its graph.
+// rest is what a document has in addition to its graph.
 type rest struct {
 	context json.RawMessage
 	names   []string // of what is neither the context nor the graph
@@ -167,7 +167,7 @@ func (e described) types() (several []string) {
 	return several
 }
 
-// text is a string, or a number as written: other tools write numbers for our texts.
+// text is a string, or a number as written: other tools write numbers for texts of Describe.
 func text(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) == nil {

@@ -12,7 +12,7 @@ import (
 // MetadataFile describes the crate, and is at its root.
 const MetadataFile = "ro-crate-metadata.json"
 
-// Directories of a crate: they keep names chosen by an analysis apart from ours.
+// Directories of a crate: they keep names that an analysis chose apart from those of scidex-oci.
 const (
 	outputsDir = "outputs"
 	logsDir    = "logs"
@@ -23,8 +23,9 @@ const (
 // componentMax is the limit of a name on other file systems, in bytes.
 const componentMax = 200
 
-// safePath returns a path for a name of any bytes: relative, UTF-8, with no component that is special on any system, below
-// dir. A name that must change gets one with its digest in a separate directory beside dir, so that no two names collide.
+// safePath returns a path for a name of any bytes: relative, UTF-8, with no component that is special on any system,
+// below dir. A name that must change gets one with its digest in a separate directory next to dir, so that no two names
+// collide.
 func safePath(dir string, original []byte) (path string, changed bool) {
 	var last string
 	for part := range strings.SplitSeq(string(original), "/") {

@@ -29,8 +29,8 @@ type Run struct {
 	Usage       []Measure
 
 	Outputs []File // the results
-	Logs    []File // likewise; their paths are ours
-	Result  *File  // the result as JSON; its path is ours
+	Logs    []File // likewise; scidex-oci chose their paths
+	Result  *File  // the result as JSON; scidex-oci chose its path
 	// Statement is signed, and about the other files; nil if there is none.
 	Statement *File
 

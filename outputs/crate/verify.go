@@ -173,7 +173,7 @@ func (c *Contents) Compare(name string, size int64, digest string) (string, erro
 	return named{size: size, sha256: digest}.compare(name, c.open[name])
 }
 
-// CompareDigest is Compare where the size is not known. It reads all of the file.
+// CompareDigest is Compare for an unknown size. It reads all of the file.
 func (c *Contents) CompareDigest(name, digest string) (string, error) {
 	open := c.open[name]
 	if open == nil {
@@ -194,8 +194,8 @@ func (c *Contents) CompareDigest(name, digest string) (string, error) {
 	return "", nil
 }
 
-// Unreadable is the problem of a file that an archive holds damaged. An error number is the file system's, which says nothing about
-// the file: verifying ends with it.
+// Unreadable is the problem of a file that is damaged in an archive. An errno is an error of the file system, which
+// says nothing about the file: it is returned, and verifying ends.
 func Unreadable(name string, err error) (string, error) {
 	var errno unix.Errno
 	if errors.As(err, &errno) {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UsedUp reports whether the file system of path has no free inode. If path does not exist, the directory above counts.
+// UsedUp reports whether the file system of path has no free inode. If path does not exist, that of the directory above counts.
 func UsedUp(path string) bool {
 	for {
 		var st unix.Statfs_t

@@ -1,10 +1,10 @@
-// Package outcome says how a run stands or ended: its state, the reason, the exit code, the signal and a message. The
-// catalog's row and the result embed it, so that an end is decided once and copied whole.
+// Package outcome is the state of a run and its end: reason, exit code, signal and a message. The catalog's row and the
+// result embed it, so that an end is decided once and copied whole.
 package outcome
 
 import "encoding/json"
 
-// Outcome is how a run stands, or how it ended.
+// Outcome is the state of a run and, once it has ended, how it did.
 type Outcome struct {
 	State    State  `json:"state"`
 	Reason   Reason `json:"reason"`    // "" as long as it has not ended

@@ -24,7 +24,7 @@ import (
 // ErrDamaged is the error of a damaged record.
 var ErrDamaged = errors.New("the file is damaged")
 
-// ErrNewer is the error of a record whose form this program does not know. It is not damaged: what it says counts.
+// ErrNewer is the error of a record whose form this program does not know. The record is not damaged, and must be kept.
 var ErrNewer = errors.New("a newer scidex-oci wrote it; use that one")
 
 // version is that of all forms of records; their heads have it in the field v.
@@ -87,8 +87,8 @@ func Keep(path string, head any, next func() (outputs.Entry, error)) error {
 	return atomicfile.Write(path, path+Unfinished, atomicfile.Durable, func(f *os.File) error { return Write(f, head, next) })
 }
 
-// KeepFirst is Keep for a name that several may want to give, on any machines that share the file system: the first gives it, and
-// the error of the others is fs.ErrExist.
+// KeepFirst is Keep for a name that several processes may give, also on machines that share the file system: the first
+// one gives it, and the others get fs.ErrExist.
 func KeepFirst(path string, head any, next func() (outputs.Entry, error)) error {
 	if err := makeDurable(filepath.Dir(path)); err != nil {
 		return err

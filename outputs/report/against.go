@@ -66,7 +66,7 @@ type filePair struct {
 	a, b                result.Output
 }
 
-// difference is where the texts of one path start to differ.
+// difference is the first line at which the texts of one path differ.
 type difference struct {
 	Path string
 	Line int // from 1

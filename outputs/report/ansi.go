@@ -11,8 +11,8 @@ type Coloured struct {
 	Pieces []Piece
 }
 
-// coloured splits a text at the sequences by which terminals change colours and weight (ECMA-48, 8.3.117), which it leaves
-// out. Any other sequence stays, as marks: it could have moved or hidden text.
+// coloured splits a text at the sequences by which terminals change colours and weight (ECMA-48, 8.3.117), which it
+// leaves out. Any other sequence stays, as marks, since it could have moved or hidden text.
 func coloured(s string) []Coloured {
 	var all []Coloured
 	var now style
@@ -124,8 +124,8 @@ func nearest(red, green, blue int) int {
 	return colour
 }
 
-// settled is what is left to read of a stream: a line that was written again is there in its last form, as notebooks show
-// what reports progress.
+// settled is a stream as a notebook shows it: of a line that was written several times, such as a progress bar, only
+// the last form.
 func settled(s string) string {
 	if !strings.Contains(s, "\r") {
 		return s

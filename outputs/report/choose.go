@@ -58,7 +58,7 @@ func (c *chooser) text(o result.Output) {
 	}
 }
 
-// picture collects the files of one figure: those whose paths differ in their extensions alone.
+// picture collects the files of one figure: those whose paths differ only in their extensions.
 func (c *chooser) picture(o result.Output) {
 	stem := strings.TrimSuffix(o.Path, path.Ext(o.Path))
 	same := slices.IndexFunc(c.pictures, func(files []result.Output) bool {

@@ -38,7 +38,7 @@ type log struct {
 	Bytes string
 	Empty bool
 	Notes []string
-	Link  string // where a site has it whole
+	Link  string // the whole of it, on a site
 	ends
 }
 
@@ -58,7 +58,7 @@ type code struct {
 	Name, SHA256 string
 	Lines        []string
 	Note         string
-	Link         string // where a site has it whole
+	Link         string // the whole of it, on a site
 }
 
 func newCode(s *result.Script, blobs Blobs, link string) *code {

@@ -107,7 +107,7 @@ func (g *gallery) embed(f *figure, content []byte) {
 		return
 	}
 	f.Width, f.Height = width, height
-	f.Source = template.URL("data:" + media + ";base64," + base64.StdEncoding.EncodeToString(content)) //nolint:gosec // two words of ours and an alphabet without meaning
+	f.Source = template.URL("data:" + media + ";base64," + base64.StdEncoding.EncodeToString(content)) //nolint:gosec // two constant words and an alphabet without meaning
 }
 
 func (g *gallery) admit(bytes, width, height int) error {
@@ -118,7 +118,7 @@ func (g *gallery) admit(bytes, width, height int) error {
 	return nil
 }
 
-// examine detects an image's type by its contents alone, and its size in pixels, 0 for SVG.
+// examine detects an image's type only by its contents, and its size in pixels, 0 for SVG.
 func examine(content []byte) (media string, width, height int, err error) {
 	if media, width, height, err = raster(content); media != "" || err != nil {
 		return media, width, height, err

@@ -26,8 +26,8 @@ func HasRows(o result.Output) bool {
 // IsImage reports whether an output is a figure by its type.
 func IsImage(o result.Output) bool { return strings.HasPrefix(o.MediaType, "image/") }
 
-// LastRow reads the last row of a table of at most 1 MiB, which is a run's result where it has a row for each step. Of JSON
-// it is the last object. Names and values are those of scidex-oci table.
+// LastRow reads the last row of a table of at most 1 MiB: if a run writes a row for each step, that is its result. For
+// JSON it is the last object. Names and values are those of scidex-oci table.
 func LastRow(o result.Output, blobs Blobs) (Row, error) {
 	if o.Size > tableRead {
 		return Row{}, fmt.Errorf("%s has more than %s", path.Base(o.Path), format.Size(tableRead))

@@ -230,7 +230,7 @@ func (p *pages) bundle(shown *bookOutput, b notebook.Bundle) {
 func (p *pages) show(shown *bookOutput, media, text string) {
 	content := []byte(spaced(text))
 	if media != "image/svg+xml" {
-		content, _ = base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), "")) // what is no image is refused
+		content, _ = base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), "")) // show refuses what is no image
 	}
 	f := p.figure(content)
 	if f.Why != "" {
@@ -240,7 +240,7 @@ func (p *pages) show(shown *bookOutput, media, text string) {
 	shown.Figure = &f
 }
 
-// spaced is an SVG with its namespace, without which it is none in a file: within HTML, where notebooks have it, it needs none.
+// spaced is an SVG with its namespace: a file needs it to be an SVG, and within HTML, as in a notebook, it may be missing.
 func spaced(text string) string {
 	before, after, found := strings.Cut(text, "<svg")
 	if root, _, _ := strings.Cut(after, ">"); !found || strings.Contains(root, "xmlns=") {
@@ -263,7 +263,7 @@ func (p *pages) figure(content []byte) figure {
 	return f
 }
 
-// spend takes room for a text, or the part of it for which there is room.
+// spend returns the text, or the part of it for which there is room, and uses up that room.
 func (p *pages) spend(text string) string {
 	if len(text) > p.room {
 		text = strings.ToValidUTF8(text[:max(p.room, 0)], "")

@@ -29,7 +29,7 @@ type sheet struct {
 func newSheet() (sheet, error) {
 	style, err := newStyle()
 	return sheet{
-		Style:  template.CSS(style), //nolint:gosec // ours
+		Style:  template.CSS(style), //nolint:gosec // built in
 		Policy: "default-src 'none'; style-src " + digestOf(style) + "; img-src data:; base-uri 'none'; form-action 'none'",
 	}, err
 }

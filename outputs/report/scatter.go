@@ -47,7 +47,7 @@ type series struct {
 	Mark  string // its shape, at 0 0
 }
 
-// markAt is a point at its place.
+// markAt is a mark at its position.
 type markAt struct{ At, Title string }
 
 // shapes tell series apart without colours.
@@ -121,7 +121,7 @@ func newRange(points []Point) span {
 	return s.padded()
 }
 
-// padded has a width, also where all values are one, or too close to tell apart.
+// padded has a width, also if all values are equal or too close to each other.
 func (s span) padded() span {
 	if s.most-s.least > 1e-300 {
 		return s

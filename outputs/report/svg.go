@@ -13,9 +13,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
-// A browser executes no script of an SVG image and loads nothing for it (SVG 2, "secure static mode"). But a reader may open
-// the image alone, where that does not hold, and a small file may make a browser draw for days. So an SVG file is embedded
-// only if all of it is known to be harmless. It is never changed: a refused one is named, with the reason.
+// A browser executes no script of an SVG image and loads nothing for it (SVG 2, "secure static mode"). But a reader may
+// open the image by itself, and then that does not hold, and a small file may make a browser draw for days. So an SVG
+// file is embedded only if all of it is known to be harmless. It is never changed: a refused one is named, with the
+// reason.
 
 const (
 	svgElements = 50_000  // elements of a file
@@ -74,7 +75,7 @@ type svgElement struct {
 	css         []byte // the text of a style
 }
 
-// svgReference draws another element in place of one.
+// svgReference draws another element instead of one.
 type svgReference struct {
 	number int // of the element that it is in
 	id     string

@@ -7,7 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
-// Piece is a part of a text. A mark stands for a character that is invisible or changes the look of others.
+// Piece is a part of a text. A mark shows a character that is invisible or changes the look of others.
 type Piece struct {
 	Text string
 	Mark bool

@@ -7,7 +7,7 @@ type Hint struct {
 	Message string `json:"message"`
 }
 
-// Explanation is the message with the hints behind it, one a line: what an error of this run says to a person.
+// Explanation is the message of the run followed by its hints, one a line: the text of an error for a person.
 func (r Result) Explanation() string {
 	text := r.Message
 	for _, h := range r.Hints {

@@ -78,7 +78,7 @@ func NewRejected(e outputs.Entry) Rejected {
 	return Rejected{Path: path, PathB64: exact, Reason: string(e.Rejected), Detail: outputs.Escape(e.Detail)}
 }
 
-// showPath returns a path for JSON: unchanged if it is UTF-8, else escaped, with the exact bytes beside it.
+// showPath returns a path for JSON: unchanged if it is UTF-8, else escaped, with the exact bytes.
 func showPath(path []byte) (shown, exact string) {
 	if utf8.Valid(path) {
 		return string(path), ""

@@ -7,9 +7,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
-// Requests are what an analysis has asked of hosts, through the proxy of its run (--allow-host).
+// Requests are those of an analysis to hosts, through the proxy of its run (--allow-host).
 type Requests struct {
-	// Hosts are those that it might ask: "api.example.org", "*.example.org", or with ":PORT".
+	// Hosts are the permitted ones: "api.example.org", "*.example.org", or with ":PORT".
 	Hosts []string `json:"hosts"`
 	// Total counts the requests, of which Refused were refused by the proxy and Failed by the network or a server.
 	Total   int64 `json:"total"`
@@ -33,19 +33,19 @@ const (
 	RequestFailed  = "failed"  // by the network or the server
 )
 
-// Request is one request. What the analysis asked of the host is not recorded, only whom it asked.
+// Request is one request. Only the host is recorded, not what the analysis requested of it.
 type Request struct {
 	At     time.Time `json:"at"`     // UTC
 	Method string    `json:"method"` // "CONNECT": a tunnel, with any number of requests over TLS in it
 	Host   string    `json:"host"`
-	Port   uint16    `json:"port"` // 0 where the request has none that can be read
-	// Address is the server's; it is omitted where none was reached.
+	Port   uint16    `json:"port"` // 0 if the request has none that can be read
+	// Address is the server's; it is omitted if none was reached.
 	Address  string `json:"address,omitempty"`
 	Sent     int64  `json:"sent_bytes"`
 	Received int64  `json:"received_bytes"`
 	MS       int64  `json:"ms"`
 	Verdict  string `json:"verdict"` // "allowed", "refused" or "failed"
-	// Why is one sentence, omitted where the request was allowed and did not fail.
+	// Why is one sentence, omitted if the request was allowed and did not fail.
 	Why string `json:"why,omitempty"`
 }
 

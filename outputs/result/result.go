@@ -71,11 +71,11 @@ type Report struct {
 	Stdin *Stdin `json:"stdin,omitempty"`
 	// Start is how the analysis started; nil if it was not prepared before its turn.
 	Start *Start `json:"start,omitempty"`
-	// ActionID is the digest of all that determines the results, nil if not all of that is known.
+	// ActionID is the digest of everything that determines the results, nil if not all of it is known.
 	ActionID *string `json:"action_id"`
 	// Inputs are what the analysis could read; nil if it did not start.
 	Inputs []Input `json:"inputs,omitempty"`
-	// Requests are what it asked of hosts; nil if it could ask none.
+	// Requests are those to hosts; nil if none is permitted.
 	Requests *Requests `json:"requests,omitempty"`
 	// Statement is the signed statement of the run; nil if there is none.
 	Statement *Statement `json:"statement,omitempty"`

@@ -2,7 +2,7 @@ package result
 
 import "encoding/json"
 
-// The names of the files of a run where it is a directory or a crate, beside its outputs.
+// The names of the files of a run in a directory or a crate, next to its outputs.
 const (
 	// File is the result; of a signed run, as it was signed.
 	File = "scidex-result.json"

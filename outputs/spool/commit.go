@@ -19,9 +19,9 @@ import (
 )
 
 // Commit puts the n-th result into a catalog and its blob store and records that. It uses the key under which it was
-// delivered, or, if another run has taken that meanwhile, the next free attempt; it returns the key. It may be called again,
-// also concurrently, and after a kill at any moment: the run is there once. A result that is incomplete, or of another run,
-// is an error and stays as it is, and so is one whose run ended differently in the catalog.
+// delivered, or, if another run has taken that since, the next free attempt; it returns the key. It may be called
+// again, also concurrently, and after a kill at any moment: the run is there once. A result that is incomplete, or of
+// another run, is an error and stays as it is, and so is one whose run ended differently in the catalog.
 func (s Spool) Commit(ctx context.Context, n int, key catalog.Key, to store.Store) (catalog.Key, error) {
 	key, err := s.commit(ctx, n, key, to)
 	if err != nil {

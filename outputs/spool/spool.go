@@ -72,8 +72,8 @@ type Source struct {
 	Key catalog.Key
 }
 
-// Deliver writes a run with its outputs as the n-th result, under its key in the catalog. When it returns nil the result is
-// durable. If another one exists, this one is kept beside it, and the error is ErrTaken.
+// Deliver writes a run with its outputs as the n-th result, under its key in the catalog. When it returns nil the
+// result is durable. If another one exists, this one is kept under the late name, and the error is ErrTaken.
 func (s Spool) Deliver(ctx context.Context, n int, from Source, key catalog.Key) error {
 	run, err := from.Catalog.Get(ctx, from.Key)
 	if err != nil {

@@ -2,7 +2,7 @@ package statement
 
 import "strings"
 
-// The digests of in-toto's DigestSet that are ours: docs/replay.md says how they are made.
+// The digests of in-toto's DigestSet that scidex-oci defines: docs/replay.md says how they are made.
 const (
 	contentDigest = "scidex_content_v1"
 	listingDigest = "scidex_listing_v1"

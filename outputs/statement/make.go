@@ -101,7 +101,7 @@ func provenance(r object) object {
 	}
 }
 
-// enforcement is our predicate: what held the run, and how it ended. Its parts are those of the result.
+// enforcement is scidex-oci's predicate: what held the run, and how it ended. Its parts are those of the result.
 func enforcement(r object) object {
 	return object{
 		"run":       pick(r, "id", "attempt", "host", "boot_id", "tool_version"),
@@ -117,7 +117,7 @@ func enforcement(r object) object {
 	}
 }
 
-// pick is a part of an object; what it lacks is null.
+// pick is a part of an object; missing fields are null.
 func pick(o object, names ...string) object {
 	part := object{}
 	for _, name := range names {
@@ -126,7 +126,7 @@ func pick(o object, names ...string) object {
 	return part
 }
 
-// inside is a value in nested objects, nil where it is not there.
+// inside is a value in nested objects, nil if it is missing.
 func inside(o object, names ...string) any {
 	var value any = o
 	for _, name := range names {

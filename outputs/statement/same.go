@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// mayChange are the fields of a result that may be others after the commit. The rest of how a run ended changes with its hook or
-// its export.
+// mayChange are the fields of a result that may change after the commit.
 var mayChange = []string{"pinned", "outputs_removed_at", "post_process", "kept", "statement", "reused_from", "line"}
 
-// outcome are the fields that change with those.
+// outcome are the fields that a failed hook or export also changes.
 var outcome = []string{"state", "reason", "message", "exit_code"}
 
 // SameResult compares the result that a catalog has now with the one that was signed. The error names the first field that differs

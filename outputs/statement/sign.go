@@ -20,7 +20,7 @@ type Signer interface {
 
 // Source has the key of a host.
 type Source interface {
-	// Open returns the signer. It fails where nothing could be signed now.
+	// Open returns the signer. It fails if nothing can be signed now.
 	Open(ctx context.Context) (Signer, error)
 }
 

@@ -100,7 +100,7 @@ func find(keys []PublicKey, id string) (PublicKey, bool) {
 	return PublicKey{}, false
 }
 
-// Check compares the statements with the bytes of the result: all in them is made of it and of the outputs.
+// Check compares the statements with those made again from the bytes of the result and from the outputs.
 func (s *Signed) Check(res []byte) error {
 	want, err := statements(res, s.outputs)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Signed) Check(res []byte) error {
 	return nil
 }
 
-// checkListing compares the outputs with those that the result lists, which are not all where it says so.
+// checkListing compares the outputs with those that the result lists; a result may say that it does not list all.
 func (s *Signed) checkListing(r object) error {
 	if total := text(r["outputs_total"]); total != fmt.Sprint(len(s.outputs)) {
 		return fmt.Errorf("outputs_total is %s, and the statement names %d", total, len(s.outputs))

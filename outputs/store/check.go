@@ -41,8 +41,8 @@ type Report struct {
 	OrphanBytes int64  `json:"orphan_bytes"`
 }
 
-// Check compares the rows of a catalog with the blobs. It changes nothing unless it repairs. Runs may end meanwhile: the
-// blobs they publish may be counted as orphans.
+// Check compares the rows of a catalog with the blobs. It changes nothing unless it repairs. Runs may end during the
+// check: the blobs they publish may be counted as orphans.
 func (s Store) Check(ctx context.Context, o Options) (Report, error) {
 	id, err := s.matching(ctx)
 	if err != nil {
@@ -149,7 +149,7 @@ func (c *checker) rows(ctx context.Context) error {
 			return nil
 		})
 		if errors.Is(err, catalog.ErrNotFound) {
-			continue // removed meanwhile
+			continue // removed since it was listed
 		}
 		if err != nil {
 			return err
@@ -173,7 +173,7 @@ func (c *checker) contents(ctx context.Context) error {
 			return true
 		}
 		switch err := c.Blobs.Verify(ctx, sha256); {
-		case errors.Is(err, fs.ErrNotExist): // its run was removed meanwhile, or it was just reported
+		case errors.Is(err, fs.ErrNotExist): // its run was removed since it was listed, or it was just reported
 			failed = c.unlessThere(ctx, sha256, err)
 		case errors.Is(err, cas.ErrCorrupt):
 			c.bad[sha256] = true

@@ -252,8 +252,8 @@ func CopySelftests(ctx context.Context, from, to catalog.Selftests) (copied int6
 	return copied, nil
 }
 
-// handOver gives the store to the new catalog while no process is between publication and commit, unless the old one was
-// written to meanwhile.
+// handOver gives the store to the new catalog while no process is between publication and commit, unless the old one
+// was written to since the comparison.
 func (c *copier) handOver(ctx context.Context) (err error) {
 	release, err := c.from.Blobs.Sweep()
 	if err != nil {

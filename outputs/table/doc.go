@@ -2,8 +2,8 @@
 // reads all outputs once for the columns and their types, then a Layout reads them again and hands rows to a Writer. It knows
 // no catalog and no blob store.
 //
-// Outputs are written by analyses that were not reviewed. The bounds below hold for each, and what breaks one is an error of
-// that output alone: a Survey takes all of an output or nothing.
+// Outputs are written by analyses that were not reviewed. The bounds below hold for each, and what breaks one is an
+// error of only that output: a Survey takes all of an output or nothing.
 package table
 
 // Bounds of an output and of a table.

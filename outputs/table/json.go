@@ -263,7 +263,7 @@ func nested(text []byte) (Cell, error) {
 	return Cell{compact.String(), Text}, nil
 }
 
-// finite is a text with null in place of NaN and Infinity outside of strings.
+// finite is a text with null instead of NaN and Infinity outside of strings.
 func finite(text []byte) []byte {
 	var out []byte
 	var n nesting

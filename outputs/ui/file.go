@@ -38,12 +38,12 @@ func fileOf(r *http.Request) (f file, err error) {
 	return f, nil
 }
 
-// purpose is what the proof signs: browsers store a file's URL beside it, which must not open the rest.
+// purpose is what the proof signs: browsers store the URL of a saved file, which must not open the rest.
 func (f file) purpose() []string {
 	return []string{"download", f.run.ID, strconv.Itoa(f.run.Attempt), f.part, f.path}
 }
 
-// linkToFile is the URL of a file. Its proof is for this file alone.
+// linkToFile is the URL of a file. Its proof is only for this file.
 func (s *Server) linkToFile(f file) string {
 	values := url.Values{"id": {f.run.ID}, "attempt": {strconv.Itoa(f.run.Attempt)}, "part": {f.part}}
 	if f.path != "" {

@@ -130,7 +130,7 @@ func (s *Server) unended(ctx context.Context, run catalog.Run, result result.Res
 func (s *Server) single(ctx context.Context, run catalog.Run, going Going) (single, error) {
 	one := single{moving: newMoving(run, going)}
 	if !going.Here {
-		return one, nil // its output is elsewhere, or nowhere
+		return one, nil // its output is on another host, or missing
 	}
 	stdout, stderr := bounded.Tail(tailMax), bounded.Tail(tailMax)
 	if err := s.stores.Life.Logs(ctx, run, stdout, stderr); err != nil {

@@ -42,7 +42,7 @@ type sweepPage struct {
 	Counts, Figure     string
 }
 
-// sweepChoice is what a visitor chose, or what there is first.
+// sweepChoice is what a visitor chose, or else the first of each.
 type sweepChoice struct{ Table, X, Y, By, Image string }
 
 // sweepRow is a run. Values are those of the parameters.
@@ -218,8 +218,8 @@ func (p *sweepPage) choose() {
 	}
 }
 
-// widest is the parameter with the most values that are numbers; without numbers, that with the most values. A seed repeats what the
-// others ask, and comes last. It is "" without parameters.
+// widest is the parameter with the most values that are numbers; without numbers, that with the most values. A seed
+// only repeats a run, and comes last. It is "" without parameters.
 func (p *sweepPage) widest() (name string) {
 	most := -1
 	for i, parameter := range p.Parameters {

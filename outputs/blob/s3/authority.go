@@ -12,8 +12,8 @@ import (
 // maxAuthorities is how much of a file of certificates is read, in bytes; those of a system have some 200 KiB.
 const maxAuthorities = 16 << 20
 
-// authorities are those of the file that AWS_CA_BUNDLE or the profile's ca_bundle names, in place of the system's, as for AWS'
-// own tools; nil: the system's.
+// authorities are those of the file that AWS_CA_BUNDLE or the profile's ca_bundle names, instead of the system's, as
+// for AWS' own tools; nil: the system's.
 func authorities(profile func(key string) string) (*x509.CertPool, error) {
 	path := cmp.Or(os.Getenv("AWS_CA_BUNDLE"), profile("ca_bundle"))
 	if path == "" {

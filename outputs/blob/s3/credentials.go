@@ -8,8 +8,8 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// credentialsOf searches where AWS' own tools do, but uses a network service only if the environment names one. Its first
-// request is made with the first one to the bucket, and ends with it.
+// credentialsOf searches in the same places as AWS' own tools, but uses a network service only if the environment names
+// one. It sends the first request to that service with the first one to the bucket, and cancels it with that.
 func credentialsOf() (*credentials.Credentials, error) {
 	local := credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}})
 	got, err := local.GetWithContext(nil)

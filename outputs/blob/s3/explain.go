@@ -69,7 +69,7 @@ func (b *Bucket) unreachable(about string, err error) error {
 	return fmt.Errorf("blob store %s: %s: %w", b, about, err)
 }
 
-// errEnded stands for the many ways in which net/http says that the other side has closed a connection.
+// errEnded replaces the many errors by which net/http reports that the other side has closed a connection.
 var errEnded = errors.New("it ended the connection")
 
 func ended(err error) bool {

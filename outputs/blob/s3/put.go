@@ -57,7 +57,7 @@ func (b *Bucket) Keep(ctx context.Context, digests []string, local func(string) 
 		if before.last == after.last {
 			return b.spared(ctx, after, digests)
 		}
-		// A removal ended meanwhile, which may have removed what this had found.
+		// A removal has ended since the look-up, and may have removed what that found.
 	}
 }
 
@@ -193,7 +193,7 @@ func (b *Bucket) putWhole(ctx context.Context, digest string, f *os.File, size i
 	})
 }
 
-// took compares the checksum of the answer, which not every server gives. The ETag is no checksum where the server encrypts.
+// took compares the checksum of the answer, which not every server gives. The ETag is no checksum if the server encrypts.
 func (b *Bucket) took(digest, answered string) error {
 	got, err := base64.StdEncoding.DecodeString(answered)
 	if answered == "" || err == nil && hex.EncodeToString(got) == digest {

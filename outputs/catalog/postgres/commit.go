@@ -24,7 +24,7 @@ func (c *Catalog) Commit(ctx context.Context, run catalog.Run, next func() (outp
 	return nil
 }
 
-// beside is what else is done in the transaction that ends a run, unless it has ended so before.
+// beside is what else the transaction that ends a run does, unless the run has ended in the same way before.
 type beside struct {
 	also   func(ctx context.Context, tx pgx.Tx) error // if not nil, after the end
 	queued bool                                       // the run must be queued: else it is catalog.ErrEnded

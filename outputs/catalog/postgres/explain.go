@@ -52,8 +52,8 @@ type standbyError struct{ err error }
 func (e *standbyError) Error() string { return e.err.Error() }
 func (e *standbyError) Unwrap() error { return e.err }
 
-// explain adds advice to PostgreSQL's errors where there is any. An error of connecting, which lists each try on a separate
-// line, becomes one sentence.
+// explain adds advice, if there is any, to PostgreSQL's errors. An error of connecting, which lists each try on a
+// separate line, becomes one sentence.
 func (c *Catalog) explain(err error) error {
 	var unknown *outcomeUnknown
 	if errors.As(err, &unknown) { // it is explained already
@@ -82,7 +82,7 @@ func (c *Catalog) explain(err error) error {
 	}
 }
 
-// markUnreachable marks what is said about an error if the server is gone.
+// markUnreachable marks said, the explanation of err, if the server is gone.
 func markUnreachable(err, said error) error {
 	if gone(err) {
 		return catalog.Unreachable(said)

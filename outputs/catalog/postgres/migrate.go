@@ -25,7 +25,7 @@ type inspection struct {
 	server   int // as server_version_num
 	encoding string
 	schema   bool  // the schema exists
-	ours     bool  // and has our table of versions
+	ours     bool  // and has the table of versions
 	tables   int64 // its other tables
 	version  int64 // the newest applied migration; 0 if none
 }
@@ -91,7 +91,7 @@ func (e *outdated) Error() string {
 
 func (e *outdated) Unwrap() error { return e.err }
 
-// whereAllowed says who can migrate if the role may not.
+// whereAllowed adds who can migrate if the role may not.
 func whereAllowed(err error) error {
 	var old *outdated
 	if !errors.As(err, &old) || codeOf(err) != codeNotAllowed {
@@ -100,8 +100,9 @@ func whereAllowed(err error) error {
 	return fmt.Errorf("its schema has version %d, this program needs %d, and this role may not change it; let a member of scidex_admin run: scidex-oci --db URL catalog migrate", old.have, old.want)
 }
 
-// migrate brings the database to the latest version under a lock. A process that waited for it finds the work done. The lock
-// is that of a transaction, which PgBouncer keeps on one connection; goose has others.
+// migrate brings the database to the latest version under a lock. A process that waited for the lock finds the work
+// done. It is the lock of a transaction, since PgBouncer keeps only transactions on one connection; goose uses other
+// connections.
 func (c *Catalog) migrate(ctx context.Context, fsys fs.FS, latest int64) error {
 	lock, err := c.pool.Begin(ctx)
 	if err != nil {

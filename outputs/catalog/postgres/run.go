@@ -31,8 +31,8 @@ func (c *Catalog) Create(ctx context.Context, run catalog.Run) error {
 	return nil
 }
 
-// orOurs is insert after a COMMIT whose reply was lost: an existing row may be that of the lost transaction, and the
-// insertion waits for its end. No other run has the same row: its location is a file below one root of one host.
+// orOurs is insert after a COMMIT whose reply was lost. The insertion waits for the end of that transaction, and an
+// existing row may be its row. No other run has an equal one: its location is a file below one root of one host.
 func orOurs(run catalog.Run, insert func(ctx context.Context, tx pgx.Tx) error) func(ctx context.Context, tx pgx.Tx) error {
 	return func(ctx context.Context, tx pgx.Tx) error {
 		err := insert(ctx, tx)
@@ -52,7 +52,7 @@ func orOurs(run catalog.Run, insert func(ctx context.Context, tx pgx.Tx) error) 
 	}
 }
 
-// MayDelete returns why the role cannot delete runs, before anything of them is removed.
+// MayDelete returns why the role cannot delete runs. Call it before anything of them is removed.
 func (c *Catalog) MayDelete(ctx context.Context) error {
 	var may bool
 	err := c.readRow(ctx, `SELECT has_table_privilege('scidex_oci.analysis_run', 'DELETE')`, nil, &may)

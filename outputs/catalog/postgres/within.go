@@ -16,8 +16,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
-// What a queue in the same database does with rows of the catalog in one transaction (riverqueue). A transaction that locks
-// rows of runs and of jobs locks those of runs first.
+// For a queue in the same database, which changes rows of runs and of jobs in one transaction (riverqueue): it locks
+// rows of runs first.
 
 // Within runs do in one write transaction. do's error undoes it.
 func (c *Catalog) Within(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
@@ -52,7 +52,7 @@ func (c *Catalog) Connections(ctx context.Context) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// ConnectAs makes one connection like those of a pool, beside it.
+// ConnectAs makes one connection like those of a pool, outside of it.
 func ConnectAs(ctx context.Context, pool *pgxpool.Pool) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, pool.Config().ConnConfig)
 	if err != nil {

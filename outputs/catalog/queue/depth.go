@@ -5,7 +5,7 @@ import "time"
 // Depth is the number of unfinished jobs of a queue.
 type Depth struct {
 	Waiting   int64 // for a worker with room
-	Unplaced  int64 // for a worker that is large enough and has the labels and programs: no present one is known to
+	Unplaced  int64 // for a worker that is large enough and has the labels and programs: no worker is known to
 	Retrying  int64 // for a retry after an error
 	Scheduled int64 // for their start time
 	Running   int64
@@ -15,11 +15,11 @@ type Depth struct {
 type ClassDepth struct {
 	Class string // OtherClasses for several together
 	Depth
-	// Oldest is for how long the oldest job that waits, or is unplaced, could have run; 0 where none is.
+	// Oldest is for how long the oldest job that waits, or is unplaced, could have run; 0 if there is none.
 	Oldest time.Duration
 }
 
-// OtherClasses stands for the classes beyond NamedClasses, and for jobs in queues that are no class. No class has this name.
+// OtherClasses is the name for the classes beyond NamedClasses, and for jobs in queues that are no class. No class has this name.
 const OtherClasses = "_other"
 
 // NamedClasses is how many classes a Depth names.

@@ -1,6 +1,6 @@
-// Package queue is the contract of a queue of analyses beside a catalog. A queued analysis has a queued row in the catalog,
-// which is authoritative: the queue only delivers a job to a worker, at least once, possibly to two. The transaction that
-// changes the row decides which worker has the run, and that it ends once.
+// Package queue is the contract of a queue of analyses in the database of a catalog. A queued analysis has a queued row
+// in the catalog, which is authoritative: the queue only delivers a job to a worker, at least once, possibly to two.
+// The transaction that changes the row decides which worker has the run, and that it ends once.
 package queue
 
 import (
@@ -31,7 +31,7 @@ type Job struct {
 	// Retries is how many attempts may follow one that ended in an error of scidex-oci or the host.
 	Retries int
 	NoAudit bool
-	// Trace is that of the submission, as it stands in the queue, where others can write anything: check it.
+	// Trace is that of the submission, as the queue has it. Others can write anything there: check it.
 	Trace Trace
 	// LastTry says, of a delivered job, that the queue will not deliver it again after an error.
 	LastTry bool
@@ -192,7 +192,7 @@ type Options struct {
 	Name    string   // unique among workers
 	Classes []string // of its jobs; nil: DefaultClass
 	Jobs    int      // at once, of each class
-	// Drain is how long running jobs may go on after the end of Work's context, before theirs ends.
+	// Drain is how long running jobs may go on after the end of Work's context, before their contexts end.
 	Drain time.Duration
 	// Now ends that time when closed.
 	Now <-chan struct{}
@@ -201,8 +201,8 @@ type Options struct {
 	// Lease is how long the worker may be silent before others may take its jobs, as lease.Default. 0: they may not, and it
 	// takes none of theirs.
 	Lease time.Duration
-	// Rescued, where not nil, is called with how many jobs of a dead worker this one has made available to others, since the lease
-	// of that one had run out. It must not block.
+	// Rescued, if not nil, is called when this worker has made the jobs of a dead one, whose lease had run out,
+	// available to others, with their number. It must not block.
 	Rescued func(jobs int)
 }
 

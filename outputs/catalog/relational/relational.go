@@ -83,7 +83,8 @@ func Label(key catalog.Key) string {
 	return catalog.Name{ID: key.ID, Attempt: key.Attempt}.String()
 }
 
-// one reads the only row of a query, or returns catalog.ErrNotFound. It reads to the end: PostgreSQL's connection would end before.
+// one reads the only row of a query, or returns catalog.ErrNotFound. It reads to the end: otherwise PostgreSQL's
+// connection would be closed.
 func one(ctx context.Context, from Reader, scan func(Row) error, sql string, args ...any) error {
 	found := false
 	err := from.Query(ctx, func(row Row) (bool, error) {

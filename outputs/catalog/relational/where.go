@@ -88,8 +88,8 @@ func (w *Where) Runs(filter catalog.Filter) {
 // States adds that a run is in one of the states, if there are any.
 func (w *Where) States(states []outcome.State) { in(w, `state`, states) }
 
-// ofState reports whether the index by state has what filter selects in listing order: several states would have to be
-// sorted, and an id or a label finds fewer.
+// ofState reports whether the index by state has what filter selects in listing order: the runs of several states must
+// be sorted, and an id or a label finds fewer.
 func ofState(filter catalog.Filter) bool {
 	if len(filter.States) != 1 || filter.ID != "" || len(filter.Labels) > 0 {
 		return false

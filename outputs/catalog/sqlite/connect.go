@@ -17,7 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// errReplaced says that the file of the open connections has lost its name: what is written through them is lost with it.
+// errReplaced says that the file of the open connections has lost its name: what is written through them is lost.
 var errReplaced = errors.New("has been removed, emptied or replaced since this command opened it; put it back, or a copy of it from a backup")
 
 // named is the file that all connections of a Catalog are to: the one that had the name at the first of them.
@@ -36,7 +36,7 @@ type named struct {
 
 func (n *named) replaced() error { return fmt.Errorf("the file %q %w", n.path, errReplaced) }
 
-// stands reports as an error that the file does not have the name any more.
+// stands returns an error if the file no longer has the name.
 func (n *named) stands() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -60,7 +60,7 @@ func (n *named) stands() error {
 	return nil
 }
 
-// note notes the file at the first connection, once that is open: on an overlay, opening may change the inode.
+// note records the file after the first connection was opened: on an overlay, opening may change the inode.
 func (n *named) note() (err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -81,7 +81,7 @@ func (n *named) log() string {
 	return n.real + "-wal"
 }
 
-// connector opens connections to a named file, as database/sql asks for them.
+// connector opens connections to a named file for database/sql.
 type connector struct {
 	*named
 	lock string // of transactions, for dsn
@@ -93,8 +93,8 @@ func (n *named) open(lock string) *sql.DB { return sql.OpenDB(connector{named: n
 // Driver is part of driver.Connector.
 func (c connector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
 
-// Connect is part of driver.Connector. It looks before it opens: at an empty file, SQLite removes the log of the one before, and
-// into another database it writes that log.
+// Connect is part of driver.Connector. It checks the file first: SQLite would remove the log if the file is empty now,
+// and write the log into another database.
 func (c connector) Connect(context.Context) (driver.Conn, error) {
 	if err := c.stands(); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (c *connection) ResetSession(context.Context) error {
 	return nil
 }
 
-// Stands reports as an error that the file of the catalog is not the one at its name any more: what was committed is lost then.
+// Stands returns an error if the name of the catalog is no longer that of its file: then what was committed is lost.
 func (c *Catalog) Stands() error {
 	if err := c.named.stands(); err != nil {
 		return fmt.Errorf("catalog %q: %w", c.path, err)

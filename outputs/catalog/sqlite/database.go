@@ -42,7 +42,7 @@ func snapshot(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 	return do(tx)
 }
 
-// inSQLite is the text of a statement without what SQLite has not: schemas, casts and row locks. Two functions have other names.
+// inSQLite is the text of a statement without what SQLite lacks: schemas, casts and row locks. Two functions have other names.
 func inSQLite(text string) string { return toSQLite.Replace(text) }
 
 var toSQLite = strings.NewReplacer(

@@ -30,7 +30,7 @@ func timeText(t time.Time) any {
 	return t.UTC().Format(relational.Layout)
 }
 
-// contains searches the id first: it is in the index by creation, while a request has to be read and parsed.
+// contains searches the id first: it is in the index by creation, while a request must be read and parsed.
 const contains = `(instr(id, %s) > 0 OR instr(CASE WHEN json_extract(request, '$.script') <> ''
 	THEN substr(json_extract(request, '$.script'), length(rtrim(json_extract(request, '$.script'), replace(json_extract(request, '$.script'), '/', ''))) + 1)
 		|| coalesce(' ' || (SELECT group_concat(value, ' ') FROM json_each(request, '$.args')), '')

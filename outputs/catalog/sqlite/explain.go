@@ -26,7 +26,7 @@ func explainAt(path string, err error) error {
 	return explain(err)
 }
 
-// explain adds advice to SQLite's errors where there is any.
+// explain adds advice, if there is any, to SQLite's errors.
 func explain(err error) error {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {

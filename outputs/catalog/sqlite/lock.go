@@ -24,14 +24,15 @@ const tick = time.Second
 // them in order: SQLite can only be polled, and five hundred polling processes leave no processor to the one that writes.
 // The timeout counts from when the lock last changed hands, since behind five hundred others a long wait is normal.
 //
-// It is on a file beside the catalog's that stays: removing it would let two processes hold locks on two files of one name.
+// The lock is on a file next to the catalog's that is never removed: otherwise two processes could hold locks on two
+// files of one name.
 func lock(ctx context.Context, catalog string, timeout time.Duration) (unlock func(), err error) {
 	var t turns
 	return t.lock(ctx, catalog, timeout)
 }
 
-// turns are the consecutive turns of one caller. An abandoned wait continues aside, since nothing can end it: the next turn
-// uses it, so that there is never more than one.
+// locker takes the lock for one caller, again and again. An abandoned wait goes on, since nothing can end it: the next
+// call uses it, so that there is never more than one.
 type turns struct{ aside *wait }
 
 func (t *turns) lock(ctx context.Context, catalog string, timeout time.Duration) (unlock func(), err error) {
@@ -53,7 +54,7 @@ func (t *turns) lock(ctx context.Context, catalog string, timeout time.Duration)
 	return taken(file), nil
 }
 
-// await continues a wait for the lock, and keeps it aside on a timeout.
+// await continues a wait for the lock, and keeps it for the next call on a timeout.
 func (t *turns) await(ctx context.Context, w *wait, timeout time.Duration) (unlock func(), err error) {
 	t.aside = nil
 	err = w.await(ctx, timeout)
@@ -102,7 +103,7 @@ func begin(file *os.File) *wait {
 	return w
 }
 
-// resume continues a given-up wait if not over.
+// resume continues an abandoned wait if it is not over.
 func (w *wait) resume() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

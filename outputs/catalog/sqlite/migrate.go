@@ -77,8 +77,8 @@ func (m migration) up(ctx context.Context) (err error) {
 	return err
 }
 
-// backup copies the database beside it. It replaces a copy of the same version from an earlier attempt, which has no more
-// than this one.
+// backup copies the database to a file next to it. It replaces a copy of the same version from an earlier attempt,
+// which has no more than this one.
 func (m migration) backup(ctx context.Context, version int64) error {
 	final := fmt.Sprintf("%s.bak-v%d", m.path, version)
 	part := final + ".part"

@@ -38,15 +38,15 @@ type Catalog struct {
 
 var _ catalog.Database = (*Catalog)(nil)
 
-// Open opens the catalog at path and makes a missing one, mode 0600; the directory must exist. An older schema is migrated
-// after a backup beside it (path + ".bak-v<version>"), a newer one is refused. Several processes may open a path that does
-// not exist yet at the same time.
+// Open opens the catalog at path and makes a missing one, mode 0600; the directory must exist. An older schema is
+// migrated after a backup next to it (path + ".bak-v<version>"), a newer one is refused. Several processes may open a
+// path that does not exist yet at the same time.
 func Open(ctx context.Context, path string) (*Catalog, error) {
 	return OpenIf(ctx, path, func(context.Context) error { return nil })
 }
 
-// OpenIf is Open, but if there is no file, or no catalog in it, it calls allowNew first and returns its error. If another
-// process makes the catalog meanwhile, it opens that one.
+// OpenIf is Open, but if there is no file, or no catalog in it, it calls allowNew first and returns its error. If
+// another process makes the catalog in between, it opens that one.
 func OpenIf(ctx context.Context, path string, allowNew func(context.Context) error) (*Catalog, error) {
 	schema, err := migrations.SQLite()
 	if err != nil {

@@ -58,8 +58,9 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 	return c.logStands(detached, conn)
 }
 
-// turn waits for this process's turn to write, and returns a function that ends it. It is only for fairness: without the
-// lock, because the file is another user's or its holder is stopped, the process asks SQLite anyway.
+// turn waits for this process's turn to write, and returns a function that ends it. It is only for fairness: if it
+// cannot have the lock, because the file is another user's or its holder is stopped, the process tries SQLite's own
+// lock anyway.
 func (c *Catalog) turn(ctx context.Context) (over func()) {
 	over, err := c.turns.lock(ctx, c.path, c.timeout)
 	if err != nil {
@@ -68,8 +69,8 @@ func (c *Catalog) turn(ctx context.Context) (over func()) {
 	return over
 }
 
-// begin takes the write lock. SQLite's own wait cannot be cancelled and favours late comers, so it is disabled for this one
-// statement.
+// begin takes the write lock. SQLite's own wait cannot be canceled and favours late comers, so it is disabled for this
+// one statement.
 func (c *Catalog) begin(ctx context.Context, conn *sql.Conn) error {
 	detached := context.WithoutCancel(ctx)
 	if _, err := conn.ExecContext(detached, `PRAGMA busy_timeout = 0`); err != nil {

@@ -1,4 +1,4 @@
-// Package runcrate has what the catalog and the result of a run say, as a crate.
+// Package runcrate makes a crate of a run in the catalog and its result, and compares a crate with its result.
 package runcrate
 
 import (

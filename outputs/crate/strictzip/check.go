@@ -200,8 +200,9 @@ func (e *entry) check() error {
 	return nil
 }
 
-// checkAttributes refuses attributes that make something of an entry for one tool and not for another: whether it is a directory is said by
-// its name, and other types only by Unix (its symbolic links are no regular files to archive/zip).
+// checkAttributes refuses attributes by which tools disagree on an entry's type: its name says whether it is a
+// directory, and only Unix attributes say other types (archive/zip does not take their symbolic links for regular
+// files).
 func (e *entry) checkAttributes(creator uint16, attributes uint32) error {
 	const unix, darwin = 3, 19
 	dir := e.isDir()
@@ -270,7 +271,7 @@ func (e *entry) compare(l entry, zip64 []byte) error {
 	return nil
 }
 
-// checkDescriptor compares what follows the contents, with 64 bits for sizes where the entry has a zip64 field or is so large.
+// checkDescriptor compares what follows the contents, with 64 bits for sizes if the entry has a zip64 field or is so large.
 func (e *entry) checkDescriptor(from io.ReaderAt, at, most uint64, zip64 bool) (end uint64, err error) {
 	r := fieldsAt(from, at, most-at)
 	signature, crc := r.u32(), r.u32()

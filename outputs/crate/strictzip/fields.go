@@ -41,8 +41,8 @@ func (f *fields) left() bool {
 	return err == nil
 }
 
-// extra are the extra fields of a header (section 4.5). Those that are taken have no influence on names and contents, except for the two
-// that are looked at.
+// extra are the extra fields of a header (section 4.5). Those that are accepted do not change names or contents, except
+// for two, which are checked.
 type extra struct {
 	zip64 []byte // nil: none
 	path  []byte // of Info-ZIP's Unicode path; nil: none

@@ -1,8 +1,9 @@
-// Package strictzip reads zip archives that can be read in only one way. Tools find the files of an archive by its central directory, by
-// the headers in front of them, or by looking for signatures, so that one archive can have other files for each of them; what is
-// verified has to be what anybody extracts. Open refuses an archive in which these ways could lead to different names or contents:
-// bytes that belong to no entry, headers that disagree, names that are resolved, encryption. Names that differ only in case or in the
-// normalization of Unicode are taken: that is up to the file system, and any directory can have them.
+// Package strictzip reads zip archives that can be read in only one way. Tools find the files of an archive by its
+// central directory, by the headers in front of the files, or by signatures, so that one archive can have other files
+// for each tool; but what is verified must be what anybody extracts. Open refuses an archive in which these ways could
+// give different names or contents: bytes that belong to no entry, headers that disagree, names that tools resolve,
+// encryption. Names that differ only in case or in Unicode normalization are accepted: they depend on the file system,
+// and any directory can have them.
 package strictzip
 
 import (

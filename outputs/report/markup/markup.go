@@ -1,9 +1,10 @@
 // Package markup turns the Markdown and HTML of an adversary into HTML that shows text, tables and images and nothing else.
 //
-// There are two walls. A sanitiser that others attack too, bluemonday, drops whatever executes, loads or styles. What it
-// leaves is parsed as a browser does and written anew from a short list of elements, none of which has an attribute of the
-// adversary's but spans of cells (write.go): that also gives the page what the sanitiser cannot know, such as headings in
-// their order, headers of tables that screen readers find, and characters that are seen.
+// There are two steps, each of which is enough against an attack. A well-known sanitiser, bluemonday, drops whatever
+// executes, loads or styles. What it leaves is parsed as a browser does and written again from a short list of
+// elements, which have no attribute of the adversary's but spans of cells (write.go). That also gives the page what a
+// sanitiser cannot: headings in their order, headers of tables that screen readers find, and marks for invisible
+// characters.
 package markup
 
 import (
@@ -35,8 +36,9 @@ type Page struct {
 // CostMax is what Markdown on one page may cost, as cost counts it: some seconds at the very most.
 const CostMax = 4e9
 
-// cost is how long Markdown may take, in steps of about a nanosecond. It takes quadratic time for brackets and stars that
-// nothing closes, and fills up the rows of a table. A source that lies deep in quotes or lists costs more than there is.
+// cost is how long Markdown may take, in steps of about a nanosecond. It takes quadratic time for brackets and stars
+// that nothing closes, and fills up the rows of a table. A source that is nested deeply in quotes or lists costs more
+// than CostMax.
 func cost(source string) float64 {
 	total := 0.0
 	for block := range strings.SplitSeq(strings.ReplaceAll(source, "\r", "\n"), "\n\n") {
@@ -61,8 +63,8 @@ func markers(line string) int {
 	return strings.Count(start, ">") + len(strings.Fields(start))
 }
 
-// Markdown writes CommonMark with tables and strikethrough. Mathematics between dollars stays as it is written.
-// It returns "" where the page would take too long.
+// Markdown writes CommonMark with tables and strikethrough. Mathematics between dollars stays as it is written. It
+// returns "" if the page would take too long.
 func (p *Page) Markdown(source string) string {
 	var made bytes.Buffer
 	if p.cost += cost(source); p.cost >= CostMax {

@@ -19,7 +19,7 @@ type mathParser struct{}
 // Trigger is goldmark's.
 func (mathParser) Trigger() []byte { return []byte{'$', '\\'} }
 
-// Parse is goldmark's. It returns nil where no formula begins.
+// Parse is goldmark's. It returns nil if no formula begins there.
 func (mathParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
 	line, _ := block.PeekLine()
 	end, inside := delimiter(line)
@@ -127,7 +127,7 @@ func delimiter(line []byte) (end []byte, begin int) {
 	return nil, 0
 }
 
-// closing is where a formula ends. A dollar behind a blank or before a digit is one of money.
+// closing is where a formula ends. A dollar after a blank or before a digit is an amount of money.
 func closing(line, end []byte) int {
 	for from := 0; from < min(len(line), mathMax); {
 		n := bytes.Index(line[from:], end)

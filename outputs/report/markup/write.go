@@ -43,7 +43,7 @@ func (w *writer) parse(source string) bool {
 	return !w.deep
 }
 
-// plain are the elements that are written as they are, and those that stand for others.
+// plain are the elements that are written as they are, and those that replace others.
 var plain = map[atom.Atom]string{
 	atom.P: "p", atom.Strong: "strong", atom.B: "strong", atom.Em: "em", atom.I: "em", atom.Cite: "em", atom.Var: "em",
 	atom.Del: "del", atom.S: "del", atom.Sub: "sub", atom.Sup: "sup", atom.Code: "code", atom.Kbd: "code", atom.Samp: "code", atom.Tt: "code",
@@ -126,7 +126,7 @@ func (w *writer) heading(n *parse.Node) {
 	w.within(name, ` class="m`+level+`"`, n)
 }
 
-// list has items alone.
+// list has only items.
 func (w *writer) list(n *parse.Node) {
 	w.WriteString("<" + n.Data + ">")
 	for c := range n.ChildNodes() {
@@ -141,7 +141,7 @@ func (w *writer) list(n *parse.Node) {
 	w.WriteString("</" + n.Data + ">")
 }
 
-// link is a text and, if it leads away, the address, as text: where it leads is the adversary's choice.
+// link is a text and, if it leads away, the address, as text: the adversary chose it.
 func (w *writer) link(n *parse.Node) {
 	w.inside(n)
 	to := attribute(n, "href")

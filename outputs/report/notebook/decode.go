@@ -8,8 +8,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
 )
 
-// decoder reads JSON piece by piece, so that a notebook of a million cells costs no more than one of a few. Where it finds a
-// value of another type than asked for, it skips it.
+// decoder reads JSON piece by piece, so that a notebook of a million cells costs no more than one of a few. It skips a
+// value of another type than requested.
 type decoder struct{ *json.Decoder }
 
 // nothing takes any value.

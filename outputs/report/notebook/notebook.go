@@ -58,7 +58,7 @@ type Bundle struct {
 	Others []string          // media types that are not kept: unknown, or larger than their bound
 }
 
-// known are the types that are kept, and those names of format 3 that stand for them.
+// known are the types that are kept, and the names of format 3 for them.
 var known = map[string]string{
 	"text/plain": "text/plain", "text/html": "text/html", "text/markdown": "text/markdown", "text/latex": "text/latex",
 	"image/png": "image/png", "image/jpeg": "image/jpeg", "image/gif": "image/gif", "image/svg+xml": "image/svg+xml",

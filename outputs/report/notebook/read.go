@@ -134,7 +134,7 @@ func (o *Output) field(d decoder, key string) (err error) {
 		o.Text, o.Cut, err = d.lines(TextMax)
 	case "data":
 		return d.object(func(media string) error { return o.Bundle.take(d, media) })
-	default: // format 3 has the types beside the other fields, and all have the text of a stream as "text"
+	default: // format 3 has the types among the other fields, and all formats have the text of a stream as "text"
 		if known[key] != "" {
 			return o.Bundle.take(d, key)
 		}
@@ -143,7 +143,7 @@ func (o *Output) field(d decoder, key string) (err error) {
 	return err
 }
 
-// settle makes one kind of an output of what was read, in whatever order it came.
+// settle makes a stream, an error or a result of what was read. It comes last, since the fields of the file come in any order.
 func (o *Output) settle(kind string) {
 	b := &o.Bundle
 	switch kind {

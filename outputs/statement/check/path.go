@@ -43,7 +43,7 @@ func Path(ctx context.Context, name string, keys []statement.PublicKey) (*Report
 	return r.sorted(), err
 }
 
-// read reads a file of ours.
+// read reads a file that scidex-oci adds to the outputs.
 func (r *Report) read(c *crate.Contents, name string) ([]byte, error) {
 	if !c.Has(name) {
 		r.problem(name, "missing")
@@ -58,13 +58,13 @@ func (r *Report) read(c *crate.Contents, name string) ([]byte, error) {
 	return data, nil
 }
 
-// content is what a file is to be; its size is -1 where only the digest is signed.
+// content is what a file is to be; its size is -1 if only the digest is signed.
 type content struct {
 	size   int64
 	sha256 string
 }
 
-// expected are the files that the statement names, by where they are.
+// expected are the files that the statement names, by their names in the crate.
 func (r *Report) expected(c *crate.Contents, signed *statement.Signed, res []byte) (map[string]content, error) {
 	expected := map[string]content{}
 	whole := c.Has(crate.MetadataFile)
@@ -88,7 +88,7 @@ func (r *Report) expected(c *crate.Contents, signed *statement.Signed, res []byt
 	return expected, nil
 }
 
-// isOurs reports whether an output has the name of a file of ours, or lies below it, so that an export leaves it out.
+// isOurs reports whether an output has the name of a file that scidex-oci adds, or is below it, so that an export leaves it out.
 func isOurs(name []byte) bool {
 	first, _, _ := bytes.Cut(name, []byte("/"))
 	return string(first) == result.File || string(first) == result.StatementFile

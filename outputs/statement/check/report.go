@@ -19,7 +19,7 @@ type Report struct {
 	Problems []crate.Problem `json:"problems"`
 	// NotSigned are files that are there and that no signature covers.
 	NotSigned []string `json:"not_signed"`
-	// LeftOut are outputs that an export leaves out, since their names are those of files of ours.
+	// LeftOut are outputs that an export leaves out, since scidex-oci adds files of these names.
 	LeftOut []string `json:"left_out,omitempty"`
 	// Enforcement is the second statement's predicate; nil if it was not verified.
 	Enforcement map[string]any `json:"enforcement"`
@@ -52,7 +52,7 @@ func (r *Report) compare(path, what string, size int64) {
 	r.Bytes += size
 }
 
-// open verifies the statement and the result; nil where one of them is not as signed.
+// open verifies the statement and the result; nil if one of them is not as signed.
 func (r *Report) open(file, res []byte, keys []statement.PublicKey) *statement.Signed {
 	signed, err := statement.Verify(file, keys)
 	if err != nil {

@@ -48,7 +48,7 @@ func Run(ctx context.Context, s Stores, res result.Result, keys []statement.Publ
 	return r.sorted(), r.outputs(ctx, s, res.Key(), signed)
 }
 
-// blob reads a file of ours in the blob store, which is verified while it is read.
+// blob reads the result or the statement from the blob store, which verifies it during the read.
 func (r *Report) blob(ctx context.Context, s Stores, name, sha256 string) []byte {
 	content, err := s.Blobs.Open(ctx, sha256)
 	if err != nil {

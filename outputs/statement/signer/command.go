@@ -37,7 +37,7 @@ type Command struct {
 // trialType is the type of what Open has signed: it is no statement.
 const trialType = "application/vnd.scidex-oci.trial"
 
-// Open has the command sign a few bytes, since only that says whether it can.
+// Open lets the command sign a few bytes, since only that shows whether it can.
 func (c Command) Open(ctx context.Context) (statement.Signer, error) {
 	public, err := PublicFile(c.PublicKey)
 	if err != nil {
@@ -60,10 +60,11 @@ type commandSigner struct {
 	public  statement.PublicKey
 }
 
-// Public is the public key that the command's is to have.
+// Public is the public key that belongs to the command's private key.
 func (s commandSigner) Public() statement.PublicKey { return s.public }
 
-// Sign calls the command. Its process group is killed if it takes too long, it itself also with the thread that called it.
+// Sign calls the command. Its process group is killed if it takes too long, and the command itself also when the
+// calling thread ends.
 func (s commandSigner) Sign(ctx context.Context, message []byte) ([]byte, error) {
 	timeout := s.command.Timeout
 	if timeout == 0 {

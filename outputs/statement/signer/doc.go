@@ -1,2 +1,2 @@
-// Package signer has the key of a host that signs statements of runs: a file, or a command that has it elsewhere.
+// Package signer signs statements of runs with the key of a host: that of a file, or one that only a command can use.
 package signer

@@ -79,7 +79,7 @@ func PublicFile(path string) (statement.PublicKey, error) {
 	return key, nil
 }
 
-// checkOwner refuses a file that is not the caller's alone.
+// checkOwner refuses a file that others own, may read, or can reach by another name.
 func (f File) checkOwner(fd int) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

@@ -65,7 +65,7 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 			done = true
 			return c.finish(ctx, tx)
 		}
-		if run.State == outcome.Error && c.job.Args.First > 0 { // it may have been committed without the job, which counts only the others
+		if run.State == outcome.Error && c.job.Args.First > 0 { // it may have been committed without the job, whose own count lacks it
 			if failures, err = c.failures(ctx, tx); err != nil {
 				return err
 			}
@@ -115,7 +115,7 @@ func (c *claim) failures(ctx context.Context, tx pgx.Tx) (n int, err error) {
 	return n, err
 }
 
-// keepFirst records in a job without it which attempt was queued with it: the one its first worker finds queued.
+// keepFirst records which attempt was queued with the job, if the job lacks that: the one its first worker finds queued.
 func (c *claim) keepFirst(ctx context.Context, tx pgx.Tx, queued catalog.Run) error {
 	if c.job.Args.First > 0 {
 		return nil
@@ -157,7 +157,7 @@ func (c *claim) Commit(ctx context.Context, run catalog.Run, next func() (output
 	})
 }
 
-// finish completes the job. One that was rescued as stuck meanwhile and waits for a worker stays as it is: the next worker
+// finish completes the job. A job that was rescued as stuck and waits for another worker stays as it is: that worker
 // finds that the run has ended.
 func (c *claim) finish(ctx context.Context, tx pgx.Tx) error {
 	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, c.job)
@@ -167,14 +167,14 @@ func (c *claim) finish(ctx context.Context, tx pgx.Tx) error {
 // pausedFor is how long a job taken during a pause is snoozed.
 const pausedFor = 3 * time.Second
 
-// told is what others wrote about a job: whether it was canceled, after which River does not run it again, whether its queue
-// is paused, and the attempt queued last for it, 0 if not recorded.
+// jobStatus is what other processes wrote about a job: whether it was canceled, after which River does not run it
+// again, whether its queue is paused, and the attempt queued last for it, 0 if not recorded.
 type told struct {
 	canceled, paused bool
 	last             int
 }
 
-// told reads it. Cancel locks the run's row: either this sees what it wrote, or it ends the row that is queued here.
+// status reads it. Cancel locks the run's row: either status sees the cancellation, or Cancel ends the row that is queued here.
 func (c *claim) told(ctx context.Context, tx pgx.Tx) (t told, err error) {
 	err = tx.QueryRow(ctx, `SELECT coalesce(bool_or(j.metadata ? 'cancel_attempted_at'), false), coalesce(bool_or(q.paused_at IS NOT NULL), false),
 			coalesce(max(greatest((j.args ->> 'first')::int, (j.args ->> 'last')::int)), 0)

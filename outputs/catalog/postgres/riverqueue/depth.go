@@ -10,10 +10,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-// selectDepth counts jobs by queue; NULL is the row of queues that are not named. Those with a worker are named first, so that
-// a submitter who makes up classes takes no name from them; they have a row without a job, too. A job returned for lack of room
-// has a scheduled time, but counts as waiting; so does one whose time has passed, which River handles every few seconds. A job
-// is unplaced if the last worker to return it can never run it and, within fitsFor, none that can returned it.
+// selectDepth counts jobs by queue; NULL is the row of queues that are not named. Classes with a worker are named
+// first, so that a submitter who makes up classes does not displace them; they also have a row if they have no job. A
+// job returned for lack of room has a scheduled time, but counts as waiting; so does one whose time has passed, which
+// River handles every few seconds. A job is unplaced if the last worker that returned it can never run it and no worker
+// that can has returned it within fitsFor.
 const selectDepth = `WITH jobs AS (SELECT queue, state,
 		state IN ('available', 'pending', 'scheduled') AND scheduled_at > now() AND NOT metadata ? 'snoozes' AS later,
 		state IN ('available', 'pending', 'scheduled') AND (scheduled_at <= now() OR metadata ? 'snoozes') AS waits,

@@ -78,7 +78,7 @@ func (h *holder) keep(ctx context.Context) {
 	}
 }
 
-// renew renews the lease, or takes a new one where it is gone, and looks at those of others.
+// renew renews the lease, or takes a new one if it is gone, and reads those of others.
 func (h *holder) renew(ctx context.Context) error {
 	var now lease.Lease
 	var others []lease.Lease
@@ -108,7 +108,7 @@ func (h *holder) renew(ctx context.Context) error {
 	return nil
 }
 
-// judge gives the jobs of dead workers to others. It takes less time than a gap may have beside a renewal.
+// judge gives the jobs of dead workers to others. With a renewal it takes less time than a gap may last.
 func (h *holder) judge(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lease.Every(h.mine.Length))
 	defer cancel()
@@ -135,10 +135,10 @@ func (h *holder) judge(ctx context.Context) error {
 	return nil
 }
 
-// goodbye bounds the end of a worker where PostgreSQL does not answer.
+// endTimeout bounds the end of a worker if PostgreSQL does not answer.
 const goodbye = 5 * time.Second
 
-// end removes the lease of a worker that has ended well. A row that stays is judged by others, who find no job of its.
+// end removes the lease of a worker that has ended well. If its row stays, another worker removes it later and finds no jobs.
 func (h *holder) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, goodbye)
 	defer cancel()
@@ -151,8 +151,8 @@ func (h *holder) end(ctx context.Context) {
 	}
 }
 
-// transact does something in one transaction: on a connection of the worker's pool, or, where none of those is free and
-// works, on one of its own.
+// transact does something in one transaction: on a connection of the worker's pool, or, if none of those is free and
+// works, on a new one.
 func (h *holder) transact(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
 	bounded, cancel := context.WithTimeout(ctx, h.bound)
 	err := h.pooled(bounded, do)

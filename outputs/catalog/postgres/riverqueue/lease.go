@@ -9,8 +9,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue/lease"
 )
 
-// The rows of leases. Only the database's clock is read, once for each statement, and a renewal is dated by it before it
-// may have to wait for the row: a lease is never newer than its worker's last word.
+// The rows of leases. Each statement reads the database's clock once, before it may have to wait for the row, so that a
+// lease is never newer than the request of its worker that renewed it.
 
 // clock is one reading of the database's clock.
 const clock = `WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now) `
@@ -34,8 +34,8 @@ func takeLease(ctx context.Context, tx pgx.Tx, mine lease.Lease) (lease.Lease, e
 	return pgx.CollectExactlyOneRow(rows, scanLease)
 }
 
-// renewLease renews the row of a worker, which remembers it as mine; ok is false where it is not there any more. The row
-// is unbroken only if it is the one that the worker remembers, and not older than a gap may be.
+// renewLease renews the row of a worker, which remembers it as mine; ok is false if it was removed. The row is unbroken
+// only if it is the one that the worker remembers, and not older than a gap may be.
 func renewLease(ctx context.Context, tx pgx.Tx, mine lease.Lease) (now lease.Lease, ok bool, err error) {
 	rows, err := tx.Query(ctx, clock+`UPDATE scidex_oci.worker_lease SET renewed_at = now, unbroken_since = CASE
 			WHEN renewed_at = $2 AND unbroken_since = $3 AND now - renewed_at BETWEEN interval '0' AND $4 THEN unbroken_since ELSE now END

@@ -8,8 +8,8 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// River notifies workers of jobs, and of pauses and resumptions, by NOTIFY; of the latter by that alone: a worker that is
-// reconnecting misses it.
+// River notifies workers of jobs, pauses and resumptions by NOTIFY. It polls only for jobs: a worker that is
+// reconnecting misses a pause.
 
 // waken notifies workers of available jobs in queues, with the commit.
 func waken(ctx context.Context, tx pgx.Tx, queues []string) error {

@@ -20,7 +20,7 @@ import (
 
 const (
 	schema = "scidex_oci"
-	// kind is our jobs' kind in River's tables.
+	// kind is the kind of these jobs in River's tables.
 	kind = "scidex_analysis"
 	// maxTries bounds River's deliveries of a job. Retries after errors are counted by rows; the rest are workers that die,
 	// and an analysis that kills each of them must not be retried forever.
@@ -36,8 +36,8 @@ type Queue struct {
 
 var _ queue.Queue = (*Queue)(nil)
 
-// Open opens the queue beside a catalog. Missing or older River tables are made or migrated if the role may do so; newer
-// ones are refused. Closing the catalog closes it.
+// Open opens the queue in the database of a catalog. Missing or older River tables are made or migrated if the role may
+// do so; newer ones are refused. Closing the catalog closes it.
 func Open(ctx context.Context, c *postgres.Catalog, log *slog.Logger) (*Queue, error) {
 	if _, _, err := Migrate(ctx, c); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (q *Queue) Cancel(ctx context.Context, id string) (was queue.Entry, err err
 	return was, err
 }
 
-// endedByCancel is a queued run, or one of a silent worker, as its cancellation ends it.
+// endedByCancel is a queued run, or one of a silent worker, after its cancellation.
 func endedByCancel(run catalog.Run) catalog.Run {
 	run.Message = "canceled in the queue before anything was run"
 	if run.State == outcome.Running {

@@ -108,7 +108,7 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 		err = client.StopAndCancel(bounded)
 	}
 	if err != nil {
-		closing = func() { go pool.Close() } // it would wait for connections that River still asks
+		closing = func() { go pool.Close() } // it would wait for connections that River still uses
 		return fmt.Errorf("PostgreSQL was not told within %v that this worker ends; a job that it was about to get goes to another worker when its time is over", farewell)
 	}
 	return nil
@@ -167,9 +167,9 @@ func (w *worker) lookAround(ctx context.Context, kept *pgxpool.Pool, name string
 	}
 }
 
-// handBack makes jobs available again that were assigned to this worker but lost with a reply. A job counts as lost if two
-// checks in a row find it; before has those of the first. A job with a running run is left alone: its result may be waiting
-// here for the commit. If a lost job arrives after all, the row decides.
+// handBack makes jobs available again that were assigned to this worker but lost with a reply. A job counts as lost if
+// two checks in a row find it; before has those of the first. A job with a running run is not returned: its result may
+// be waiting here for the commit. If a lost job arrives after all, the row decides.
 func (w *worker) handBack(ctx context.Context, tx pgx.Tx, name string, before []int64) (strays []int64, err error) {
 	known := w.active.known()
 	if len(before) > 0 {

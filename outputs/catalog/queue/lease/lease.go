@@ -1,9 +1,9 @@
 // Package lease decides whether a worker may judge another one to be dead (docs/adr/0048). It does no I/O.
 //
-// A lease is a row that its worker renews, with times by the database's clock. A worker judges another only by what it has
-// seen itself, through a time in which its own renewals never stopped: then the database was there, and the other could have
-// renewed as well. Each duration is taken on the database's clock and on one of the judging host, and both must agree, so that a step
-// of either makes no worker look dead.
+// A lease is a row that its worker renews, with times by the database's clock. A worker judges another only by what it
+// has seen itself while its own renewals never stopped: then the database could be reached, and the other could have
+// renewed as well. It measures each duration on the database's clock and on its host's, and both must agree, so that a
+// step of either clock makes no worker look dead.
 package lease
 
 import "time"
@@ -18,12 +18,12 @@ const (
 // Every is how often a lease of a length is renewed.
 func Every(length time.Duration) time.Duration { return length / 5 }
 
-// MostGap is the longest time between two renewals of a worker that judges others. It is less than a lease, so that after the
-// database was away for as long the others have the rest of theirs to renew.
+// MostGap is the longest time between two renewals of a worker that judges others. It is less than a lease: if the
+// database was away for as long, the others still have the rest of their lease to renew.
 func MostGap(length time.Duration) time.Duration { return length / 2 }
 
-// leases is for how many lengths of a lease a worker must have renewed its own without a gap before it judges another. After
-// the database was away the others may take longer than it to connect again.
+// leases is for how many lengths of a lease a worker must have renewed its own without a gap before it judges another.
+// After the database was away, the others may take longer than this worker to connect again.
 const leases = 2
 
 // Lease is the row of a worker.
@@ -67,8 +67,9 @@ func (o *Observer) Unbroken() time.Time { return o.first.Database }
 // Last is when the worker's last renewal was, by the database's clock.
 func (o *Observer) Last() time.Time { return o.last.Database }
 
-// Renewed notes that the worker has renewed its lease, when that was by the host's clock, and the other leases that it found.
-// own is its row after that: where Unbroken is not as the worker remembers it, the database had a gap that the worker had not.
+// Renewed notes that the worker has renewed its lease, when that was by the host's clock, and the other leases that it
+// found. own is its row after that: if Unbroken is not as the worker remembers it, the database had a gap that the
+// worker did not notice.
 func (o *Observer) Renewed(host time.Duration, own Lease, others []Lease) {
 	at := Moment{own.Renewed, host}
 	least, most := between(o.last, at)
@@ -87,7 +88,7 @@ func (o *Observer) Renewed(host time.Duration, own Lease, others []Lease) {
 	o.seen = seen
 }
 
-// Lost notes that the worker's row was not there.
+// Lost notes that the worker's row was missing.
 func (o *Observer) Lost() { *o = Observer{Length: o.Length} }
 
 // Dead returns the leases that have run out. Leases shorter than the worker's own are left to others: the worker may have
