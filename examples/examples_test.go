@@ -1,5 +1,5 @@
-// Package examples_test runs the scripts of the examples as they stand, without a container, and checks
-// their numbers against an independent computation. test/e2e does the same with a container.
+// Package examples_test runs the unchanged scripts of the examples without a container and checks their numbers against
+// an independent computation. test/e2e does the same with a container.
 package examples_test
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/examples/check"
 )
 
-// An example, its check, and what must be found out when it is changed: for every file a piece of text
-// that occurs in it and what replaces it.
+// example is a script of the examples, its check, and changes that the check must find: for every file a text that
+// occurs in it and what replaces it.
 type example struct {
 	script string
 	check  func(dataDir, outDir string) error
@@ -156,7 +156,7 @@ func runScript(t *testing.T, data, script string) string {
 	return out
 }
 
-// apply edits the first place of e.old and returns the way back.
+// apply edits the first occurrence of e.old and returns a function that undoes it.
 func apply(t *testing.T, dir string, e edit) (restore func()) {
 	t.Helper()
 	path := filepath.Join(dir, e.file)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestHarvestEndsInTime harvests by a clock that stands still but where the test sleeps.
+// TestHarvestEndsInTime harvests by a clock that only goes on while the test sleeps.
 func TestHarvestEndsInTime(t *testing.T) {
 	for _, c := range []struct {
 		bounds Bounds
@@ -47,7 +47,7 @@ func TestHarvestEndsInTime(t *testing.T) {
 	}
 }
 
-// TestHarvestSaysWhyItEnded: who ends it himself is told that, and not that it took long.
+// TestHarvestSaysWhyItEnded: if the caller ends it, the error says so and not that it took too long.
 func TestHarvestSaysWhyItEnded(t *testing.T) {
 	dir := newTree(t)
 	manyFiles(t, dir, 3)
@@ -115,7 +115,7 @@ func TestHarvestMaxBytes(t *testing.T) {
 	}
 }
 
-// A bound is the most that is taken: files of exactly so many bytes are.
+// Files of exactly MaxBytes are taken.
 func TestHarvestExactlyMaxBytes(t *testing.T) {
 	for name, sizes := range map[string][]int{"one": {100}, "several": {60, 40}, "with an empty one": {0, 100, 0}} {
 		t.Run(name, func(t *testing.T) {

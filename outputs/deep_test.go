@@ -104,8 +104,7 @@ func TestWalkAboveAMovedDirectory(t *testing.T) {
 		}
 		must(t, w.enter(name, st))
 	}
-	// The walk is at the end of the chain. What it came through is taken away, and something else stands
-	// in its place.
+	// The walk is at the end of the chain. A directory above it is moved away, and another one gets its name.
 	must(t, os.Rename(dir+"/a/b/d", dir+"/moved"))
 	must(t, os.Rename(dir+"/a/b", dir+"/moved too"))
 	mkdir(t, dir+"/a/b/d")

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestHarvestWithoutTheKey: an analysis can encrypt a directory of its own and remove the key (fscrypt). What it cannot read any
-// more is its own doing, and no failure of the file system.
+// TestHarvestWithoutTheKey: an analysis can encrypt a directory of its own and remove the key (fscrypt). Then the
+// unreadable files are its own doing, and no failure of the file system.
 func TestHarvestWithoutTheKey(t *testing.T) {
 	if _, err := os.Stat("/sys/fs/ext4/features/encryption"); os.Geteuid() != 0 || err != nil {
 		t.Skip("only root can mount an ext4 that encrypts, and the kernel must have it")

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FuzzHarvest makes a small tree out of bytes: each pair is an operation and a name. Whatever it is,
-// every entry that is no directory gets exactly one verdict, the one of its type.
+// FuzzHarvest makes a small tree out of bytes: each pair is an operation and a name. Every entry that is no directory
+// gets exactly one verdict, the one of its type.
 func FuzzHarvest(f *testing.F) {
 	f.Add([]byte{0, 1, 1, 2, 0, 3, 2, 4, 3, 5, 4, 0, 5, 6})
 	f.Add([]byte{1, 0, 1, 0, 1, 0, 0, 0, 6, 1})

@@ -56,7 +56,7 @@ func TestHarvestNeverFollowsSymlinks(t *testing.T) {
 		must(t, os.Symlink(target, filepath.Join(dir, name)))
 	}
 	h := reap(t, dir, Options{Links: map[string]string{"data": "/data", "docs": "/docs"}})
-	delete(links, "docs") // ours: exactly this name, target and place
+	delete(links, "docs") // scidex-oci's own: exactly this name, target and place
 	for name, target := range links {
 		if e := h.is(name, Symlink); string(e.Detail) != "-> "+target {
 			t.Errorf("%s: detail %q", name, e.Detail)
@@ -186,7 +186,7 @@ func TestHarvestUnreadable(t *testing.T) {
 	h.is("sub", Unreadable)
 }
 
-// TestVerdictNeedsEvidence: whatever errno the kernel gives, it is no verdict on a file that is as it should be.
+// TestVerdictNeedsEvidence: no errno of the kernel is a verdict on an ordinary file.
 func TestVerdictNeedsEvidence(t *testing.T) {
 	dir := newTree(t)
 	write0(t, dir+"/file", "1")

@@ -182,7 +182,7 @@ func TestHarvestOfAGrowingFile(t *testing.T) {
 	<-done
 }
 
-// What is not as it was described is changed, whether it is copied or only read.
+// A file that differs from its description is refused as changed, whether it is copied or only read.
 func TestCopierNoticesAChange(t *testing.T) {
 	for name, change := range map[string]func(path string) error{
 		"longer":  func(path string) error { return os.WriteFile(path, []byte("0123456789x"), 0) },

@@ -87,7 +87,7 @@ func TestLift(t *testing.T) {
 			}
 			names, err := os.ReadDir(parent)
 			must(t, err)
-			want := map[string]bool{"docs": true} // a link, but not ours
+			want := map[string]bool{"docs": true} // a link, but not one of scidex-oci's
 			for _, p := range tc.make {
 				want[firstPart(p)] = true
 			}

@@ -23,7 +23,7 @@ func sameFile(t *testing.T, a, b string) bool {
 	return os.SameFile(one, other)
 }
 
-// A file of one name is taken without a copy and stays where it is; what would take more along is copied.
+// A file of one name is taken without a copy and stays in the tree; a file that would bring attributes with it is copied.
 func TestHarvestLinks(t *testing.T) {
 	dir := newTree(t)
 	write0(t, dir+"/one", "one")
@@ -108,8 +108,7 @@ func TestOwnPartsFromTheIngest(t *testing.T) {
 	}
 }
 
-// Files of two names, one of them outside, are told from those of which both are inside, whatever number of names
-// they have.
+// Files with a name outside are distinguished from those whose names are all inside, whatever their number.
 func TestOwnPartsByNames(t *testing.T) {
 	dir, outside := newTree(t), t.TempDir()
 	for name, at := range map[string][]string{
@@ -154,8 +153,8 @@ func TestOwnIsFrugal(t *testing.T) {
 	}
 }
 
-// TestResumed kills a harvest in its middle, at every place, by an error of who takes the entries: the next one finds
-// the tree with the modes that it had, also of files that have become blobs.
+// TestResumed ends a harvest after every number of entries by an error of yield: the next one finds the tree with the
+// modes that it had, also of files that have become blobs.
 func TestResumed(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root makes the files of others its own, as a supervisor does")

@@ -64,7 +64,7 @@ func TestMediaType(t *testing.T) {
 		{"d.parquet", "PAR1", "application/vnd.apache.parquet"},
 		{"empty", "", unknownType},
 		{"bin", "\x00\x01\x02\x03", unknownType},
-		{"noext", `{"rows": [1, 2]}`, "text/plain"}, // told by parsing only
+		{"noext", `{"rows": [1, 2]}`, "text/plain"}, // recognised only by parsing
 		{"noext", "1,2\n3,4\n", "text/plain"},
 		{"noext", `{\rtf1\ansi}`, "text/rtf"},
 		{"noext", " <?xml version=\"1.0\"?><a/>", "text/xml"},

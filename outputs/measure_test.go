@@ -41,7 +41,7 @@ func TestMeasure(t *testing.T) {
 	if got := measured(t, dir, links, unbounded); got != (Extent{}) {
 		t.Errorf("nothing but a link of ours: %+v", got)
 	}
-	must(t, os.Symlink("elsewhere", dir+"/docs")) // no link of ours
+	must(t, os.Symlink("elsewhere", dir+"/docs")) // no link of scidex-oci's
 	must(t, os.Symlink(outside, dir+"/out"))      // not followed
 	write0(t, dir+"/file", string(make([]byte, 100<<10)))
 	mkdir(t, dir+"/sub")

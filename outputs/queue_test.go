@@ -54,7 +54,7 @@ func TestQueueKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// TestQueueEnds: nothing is passed on after an error, or after the end of the context, and whoever adds is told.
+// TestQueueEnds: nothing is passed on after an error or the end of the context, and add returns it.
 func TestQueueEnds(t *testing.T) {
 	full := errors.New("full")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -8,8 +8,7 @@ import (
 
 func past() time.Time { return time.Unix(1_000_000_000, 0) }
 
-// waitForTick returns when the file system's clock has moved on, for a change within one tick of it
-// leaves the same ctime.
+// waitForTick returns when the file system's clock has moved on, since a change within one tick leaves the same ctime.
 func waitForTick(t *testing.T, dir string) {
 	t.Helper()
 	first := stamp(t, dir)

@@ -83,8 +83,7 @@ func TestOwnGitconfig(t *testing.T) {
 	}
 }
 
-// TestDirectory: the layers show what is the run's own and, beside it, what was unpacked; and so does what is
-// spread out of binds.
+// TestDirectory: the layers show the run's own files together with the unpacked ones; and so does a tree after Spread.
 func TestDirectory(t *testing.T) {
 	base := fixture(t, unpacked)
 	tree, err := Directory(base, 1000)
@@ -190,7 +189,7 @@ func TestCheckMountPoint(t *testing.T) {
 	}
 }
 
-// TestCheckFresh: nothing of the root filesystem is at the destination, and nothing of it is opened to all by what is made above it.
+// TestCheckFresh: the root filesystem has nothing at the destination, and directories made for it open nothing to all.
 func TestCheckFresh(t *testing.T) {
 	dir := fixture(t, unpacked)
 	if err := os.Mkdir(filepath.Join(dir, "var/lib/private"), 0o700); err != nil {
@@ -212,7 +211,7 @@ func TestCheckFresh(t *testing.T) {
 	}
 }
 
-// TestSpreadLeavesMountPoints: a runtime could make none in what is bound read-only.
+// TestSpreadLeavesMountPoints: a runtime cannot make them in a read-only bind.
 func TestSpreadLeavesMountPoints(t *testing.T) {
 	tree, err := Directory(fixture(t, unpacked), 1000)
 	if err != nil {
@@ -235,7 +234,7 @@ func TestSpreadLeavesMountPoints(t *testing.T) {
 	}
 }
 
-// TestSpreadFollowsNothing: a link in a root filesystem is made anew, wherever it leads.
+// TestSpreadFollowsNothing: a link in a root filesystem is copied as a link, wherever it leads.
 func TestSpreadFollowsNothing(t *testing.T) {
 	secret := fixture(t, map[string]string{"etc/passwd": "CANARY", "tmp/CANARY": ""})
 	tree, err := Directory(fixture(t, map[string]string{
@@ -268,7 +267,7 @@ func TestSpreadFollowsNothing(t *testing.T) {
 	}
 }
 
-// TestSpreadBindsLongFile: a file that is longer than its file system says, as one that grows, is bound instead of cut.
+// TestSpreadBindsLongFile: a file that is longer than its size, such as a growing one, is bound instead of copied in part.
 func TestSpreadBindsLongFile(t *testing.T) {
 	const long = "/proc/kallsyms" // its size is 0
 	if data, err := os.ReadFile(long); err != nil || len(data) <= smallFile {

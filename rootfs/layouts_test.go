@@ -48,7 +48,7 @@ func TestHostRuns(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		layout map[string]string
-		more   []string // visible beside made, as far as it is no directory with something in it
+		more   []string // visible in addition to made, unless it is a directory with something in it
 		reads  []string // files that can be read through their links
 	}{
 		"debian": {debian, []string{
@@ -93,7 +93,7 @@ func TestHostRuns(t *testing.T) {
 	}
 }
 
-// room is what the child that enters a root filesystem is told.
+// room is what the child that enters a root filesystem needs to know.
 type room struct {
 	Dir    string
 	Tree   Tree
@@ -162,7 +162,7 @@ func TestEntered(t *testing.T) {
 	t.Fatal(unix.Exec("/bin/sh", []string{"sh", "-c", r.Script}, []string{"PATH=/usr/bin"}))
 }
 
-// TestHostsOwnSecrets: the walk above would see them, were they shown.
+// TestHostsOwnSecrets: if secrets were shown, the walk of TestHostRuns would find them.
 func TestHostsOwnSecrets(t *testing.T) {
 	const secrets = "^(alice:)?secret$|^alice:x:|^10[.]0[.]0[.]5"
 	unkempt := maps.Clone(careless)

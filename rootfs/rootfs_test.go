@@ -81,7 +81,7 @@ var suse = map[string]string{
 	"etc/ssl/private/key": "secret",
 }
 
-// careless are links of an administrator's that lead to what is not to be shown.
+// careless are links of an administrator's that lead to files that must not be shown.
 var careless = map[string]string{
 	"usr/bin/": "", "usr/lib/": "",
 	"etc/ssl/certs": "->.", "etc/ssl/private/key": "secret", "etc/fonts": "->../home/alice", "etc/R": "->../root/R", "etc/python3": "->.",
@@ -191,7 +191,7 @@ func TestHostRefuses(t *testing.T) {
 	}
 }
 
-// TestHostWithoutUsr: where programs are not in /usr, one sentence says what else there is.
+// TestHostWithoutUsr: if programs are not in /usr, one sentence says what can be used instead.
 func TestHostWithoutUsr(t *testing.T) {
 	root := fixture(t, map[string]string{"nix/store/x": "", "bin/sh": "->/nix/store/x", "usr/bin/env": "->/nix/store/x", "lib64/": ""})
 	_, err := Host(root, 1000)
@@ -247,7 +247,7 @@ func TestPopulate(t *testing.T) {
 	}
 }
 
-// checkModes holds every entry to what all may read and none may write, and looks for the host's own.
+// checkModes checks that all may read every entry and none may write it, and that none is the host's own.
 func checkModes(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMergeSecrets: what is said last of a name holds, and a value that a manifest has under the name of a secret is not kept.
+// TestMergeSecrets: the last layer with a name wins, and a manifest's value for the name of a secret is not kept.
 func TestMergeSecrets(t *testing.T) {
 	for _, test := range []struct {
 		name       string

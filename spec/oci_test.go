@@ -244,8 +244,8 @@ func TestOCIRlimits(t *testing.T) {
 	}
 }
 
-// TestOCIWork shows /work as a bind, which a supervisor makes whatever it is of, and to other runtimes as what
-// was asked for.
+// TestOCIWork has /work as a bind for a supervisor, whatever the storage, and as the requested mount for other
+// runtimes.
 func TestOCIWork(t *testing.T) {
 	work := func(storage string, change func(Placement) Placement) specs.Mount {
 		t.Helper()
@@ -328,7 +328,7 @@ func TestOCIRefuses(t *testing.T) {
 	}
 }
 
-// TestOwnMatplotlibDirectory: who sets a configuration directory gets the matplotlibrc in it.
+// TestOwnMatplotlibDirectory: an analysis that sets a configuration directory gets the matplotlibrc in it.
 func TestOwnMatplotlibDirectory(t *testing.T) {
 	for name, want := range map[string]string{"MPLCONFIGDIR": "", "MATPLOTLIBRC": "/data/rc", "OTHER": "/etc/scidex-matplotlibrc"} {
 		env, err := Environment(Analysis{Env: map[string]string{name: "/data/rc"}}, Placement{})

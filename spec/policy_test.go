@@ -20,7 +20,7 @@ func policyDigest(t *testing.T, a Analysis) string {
 	return digest
 }
 
-// What differs from host to host or run to run is not the policy.
+// What differs between hosts or runs does not change the digest.
 func TestPolicyDigestIsOfTheConfinement(t *testing.T) {
 	want := policyDigest(t, Analysis{Data: "/a/data", Inputs: []string{"/a/x:/inputs/x"}})
 	for name, a := range map[string]Analysis{

@@ -55,7 +55,7 @@ func TestCheckOwnPath(t *testing.T) {
 			t.Errorf("%s: %v; want %q", path, err, want)
 		}
 	}
-	// What an input cannot have, a runtime cannot, but for what is common for environments.
+	// A runtime cannot be at the paths that are refused for inputs, except those that are common for environments.
 	for _, dir := range taken {
 		free := []string{"/home", "/root", "/tmp", "/var/lock", "/var/run"}
 		if err := CheckOwnPath(dir + "/x"); (err == nil) != slices.Contains(free, dir) {

@@ -21,7 +21,7 @@ var keywordTypes = map[string][]string{
 	"propertyNames": {"object"}, "dependentRequired": {"object"}, "minProperties": {"object"}, "maxProperties": {"object"},
 }
 
-// otherKeywords are for values of any type. Unlike ajv, we have no format: validators need a plugin for it.
+// otherKeywords are for values of any type. format is missing: ajv's validators need a plugin for it.
 var otherKeywords = []string{
 	"$schema", "$id", "$ref", "$defs", "title", "description", "default", "type", "const", "enum",
 	"allOf", "anyOf", "oneOf", "not", "if", "then", "else",
@@ -126,7 +126,7 @@ func TestSchemasAreStrict(t *testing.T) {
 	}
 }
 
-// TestStrictnessFinds is the check's own.
+// TestStrictnessFinds tests the check itself.
 func TestStrictnessFinds(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"properties": {}}`: `#: "properties" without type "object"`,

@@ -10,7 +10,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// TestBase: for this architecture it is what moby itself makes, but for the architectures beside it.
+// TestBase: for this architecture it is what moby itself makes, without the additional architectures.
 func TestBase(t *testing.T) {
 	want, err := seccomp.GetDefaultProfile(&specs.Spec{Process: &specs.Process{Capabilities: &specs.LinuxCapabilities{}}})
 	if err != nil {
@@ -22,7 +22,7 @@ func TestBase(t *testing.T) {
 	}
 }
 
-// TestBaseOfAnother has what tells architectures apart.
+// TestBaseOfAnother checks what differs between architectures.
 func TestBaseOfAnother(t *testing.T) {
 	for arch, test := range map[string]struct {
 		native           specs.Arch
@@ -48,7 +48,7 @@ func TestBaseOfAnother(t *testing.T) {
 	}
 }
 
-// TestBaseDependsOnNoKernel: a rule that asks for one counts as if it were there, which is good for what is forbidden.
+// TestBaseDependsOnNoKernel: a rule of moby with a minimum kernel applies on every kernel, so it may only be about forbidden calls.
 func TestBaseDependsOnNoKernel(t *testing.T) {
 	for _, rule := range seccomp.DefaultProfile().Syscalls {
 		for _, condition := range []*seccomp.Filter{rule.Includes, rule.Excludes} {

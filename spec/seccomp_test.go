@@ -233,7 +233,8 @@ func TestSeccomp(t *testing.T) {
 	}
 }
 
-// TestSeccompInit: every process can be scheduled anew but our init, whatever the bits hold that the kernel does not see.
+// TestSeccompInit: the scheduling of every process but the init can be changed, whatever the bits hold that the kernel
+// does not see.
 func TestSeccompInit(t *testing.T) {
 	profile := testProfile(t)
 	for _, name := range []string{"sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"} {

@@ -227,7 +227,7 @@ func TestParseInput(t *testing.T) {
 	}
 }
 
-// TestInputBelowVar: workflow engines ask for places there. The whole of it would hide what has its own use.
+// TestInputBelowVar: workflow engines bind inputs there. An input at /var itself would hide directories that have their own use.
 func TestInputBelowVar(t *testing.T) {
 	for _, destination := range []string{"/var/lib/cwl/stg1f3/file.txt", "/var/spool/cwl", "/var/lib", "/variable", "/var/temporary"} {
 		if got, err := ParseInput("a:" + destination); err != nil || got.Destination != destination {

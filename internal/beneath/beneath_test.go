@@ -39,7 +39,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpenWhileRenamed: renames on the way fail far fewer opens than they fail single calls, the control.
+// TestOpenWhileRenamed: renames on the way fail far fewer calls of Open than single calls of openat2(2), the control.
 func TestOpenWhileRenamed(t *testing.T) {
 	top := t.TempDir()
 	for _, name := range []string{"a", "b", "a/moves"} {

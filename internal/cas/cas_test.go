@@ -225,7 +225,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// TestBlobsAreDurable publishes a blob alone and together with others.
+// TestBlobsAreDurable publishes a blob by itself and together with others.
 func TestBlobsAreDurable(t *testing.T) {
 	s := newStore(t)
 	i := newIngest(t, s)

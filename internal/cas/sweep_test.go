@@ -17,7 +17,7 @@ var errRead = errors.New("the inode was read")
 func (u unread) Name() string               { return u.name }
 func (u unread) Info() (fs.FileInfo, error) { return nil, errRead }
 
-// gc spares nearly all blobs, and reads the inodes of the others alone.
+// gc spares nearly all blobs, and reads only the inodes of the others.
 func TestWalkReadsNoInodeOfWhatIsSpared(t *testing.T) {
 	never := func(Found) bool {
 		t.Error("yielded")

@@ -117,7 +117,7 @@ func TestFinds(t *testing.T) {
 	}
 }
 
-// TestFollowsNothing: a name in the directory is that of an entry of it, whatever it was before.
+// TestFollowsNothing: a name in the directory names its entry and never what a link leads to.
 func TestFollowsNothing(t *testing.T) {
 	top, outside := t.TempDir(), t.TempDir()
 	must(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("secret"), 0o600), os.Symlink(outside, filepath.Join(top, "dir")),
@@ -157,7 +157,7 @@ func TestAppendsToDescriptor(t *testing.T) {
 	}
 }
 
-// TestHandle: what a path names is opened, of any kind, and for another user's path only what that user reaches.
+// TestHandle: a file of any kind is opened, and through another user's directory only what that user can reach.
 func TestHandle(t *testing.T) {
 	top := t.TempDir()
 	must(t, os.WriteFile(top+"/file", nil, 0o600), os.Symlink("file", top+"/link"), unix.Mkfifo(top+"/fifo", 0o600))
@@ -245,7 +245,7 @@ func TestRemovesOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// needRoot skips what only root can be led to.
+// needRoot skips a test that only root can run.
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -264,7 +264,7 @@ func foreign(t *testing.T) string {
 	return dir
 }
 
-// TestWorksAsTheOwner: what the owner of a component of the path may not do, root does not do there, wherever the path leads then.
+// TestWorksAsTheOwner: root does nothing that the owner of a component of the path may not do, wherever the path leads.
 func TestWorksAsTheOwner(t *testing.T) {
 	dir, victim := foreign(t), t.TempDir()
 	must(t, os.Chmod(filepath.Dir(victim), 0o755), os.Chmod(victim, 0o755), os.WriteFile(victim+"/secret", []byte("secret"), 0o600), os.Symlink(victim, dir+"/out"))

@@ -31,11 +31,11 @@ func publish(t testing.TB, s *Store, content string) (*cas.Ingest, string) {
 	return i, digest
 }
 
-// elsewhere is a remote that nobody asks anything.
+// elsewhere is a remote that gets no request.
 type elsewhere struct{ Remote }
 
-// The oldest copies go until there is half of what may be there, but for those that are needed, and none while a run
-// stands between publication and commit.
+// The oldest copies are removed until half of the bound is left, except those that are needed, and none while a run is
+// between publication and commit.
 func TestTrim(t *testing.T) {
 	s, err := OpenShared(t.TempDir()+"/staging", elsewhere{})
 	must(t, err)

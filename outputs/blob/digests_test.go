@@ -53,7 +53,7 @@ func TestDigestsAtTheEdges(t *testing.T) {
 	}
 }
 
-// TestNoDigest: what is none is in no set, and disturbs none.
+// TestNoDigest: an invalid digest is in no set, and does not change one.
 func TestNoDigest(t *testing.T) {
 	d := &Digests{}
 	for _, none := range []string{"", "abc", strings.Repeat("g", 64), strings.Repeat("a", 66)} {
@@ -64,7 +64,7 @@ func TestNoDigest(t *testing.T) {
 	}
 }
 
-// BenchmarkDigests is what gc takes for each blob of a large store.
+// BenchmarkDigests is the time that gc needs for each blob of a large store.
 func BenchmarkDigests(b *testing.B) {
 	for _, n := range []int{10_000, 1_000_000} {
 		names := make([]string, n)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A run does not end before it was created or has started, wherever the clocks were that said so.
+// A run does not end before it was created or started, whichever clocks these times are from.
 func TestEndsNow(t *testing.T) {
 	later := time.Now().Add(240 * time.Hour).UTC()
 	for name, run := range map[string]Run{"created": {CreatedAt: later}, "started": {StartedAt: later, CreatedAt: later.Add(-time.Hour)}} {

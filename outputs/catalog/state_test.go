@@ -18,7 +18,7 @@ type step struct {
 	from, to point
 }
 
-// at is a run that stands at a point.
+// at is a run at a point.
 func at(p point) Run {
 	switch p {
 	case nowhere:
@@ -46,7 +46,7 @@ func try(s step) (Move, error) {
 	return Move{}, errors.New("no such method")
 }
 
-// Every change of state that the document draws can happen, with no other one.
+// Exactly the changes of state that the document draws can happen.
 func TestMachineIsAsDrawn(t *testing.T) {
 	drawn := documented(t)
 	for _, by := range []method{create, update, commit, amend} {
@@ -143,7 +143,7 @@ func TestIllegalMoves(t *testing.T) {
 	}
 }
 
-// The state of a Move that is none is one that every table refuses.
+// The zero Move has a state that every table refuses.
 func TestNoMove(t *testing.T) {
 	if state := (Move{}).State(); state != "" {
 		t.Errorf("state %q", state)

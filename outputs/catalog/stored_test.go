@@ -14,7 +14,7 @@ const earlier = `{"ID":"a","Attempt":2,"State":"failed","Reason":"timeout","Mess
 	`"Labels":{"k":"v"},"Request":{},"Place":null,"Report":null,"Blobs":["b"],"Events":null,"Host":"h","BootID":"","ToolVersion":"",` +
 	`"Pinned":false,"OutputsRemovedAt":"0001-01-01T00:00:00Z","OutputsTotal":0,"RejectedTotal":0}`
 
-// Records are read and written as earlier programs do: both may be on a host.
+// Records are read and written in the form of earlier programs, which may be on the same host.
 func TestRunInRecords(t *testing.T) {
 	want := Run{
 		Key:     Key{"a", 2},

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// server is one that keeps connections of requests with a key, and where it listens.
+// server is a running server that keeps the connections of requests with a key.
 type server struct {
 	t       *testing.T
 	address string
@@ -93,7 +93,7 @@ func (s server) ended(c net.Conn) {
 	}
 }
 
-// TestSilent: however many say nothing, who has the key gets in, and stays.
+// TestSilent: however many clients are silent, a client with the key gets in, and stays.
 func TestSilent(t *testing.T) {
 	s := serve(t, Limits{Strangers: 4, Kept: 2, Patience: time.Hour})
 	client := s.client()
@@ -111,7 +111,7 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// TestKept: the number of those who stay is bounded, and the end of one makes a place.
+// TestKept: the number of kept connections is bounded, and the end of one makes room for another.
 func TestKept(t *testing.T) {
 	s := serve(t, Limits{Strangers: 4, Kept: 2, Patience: time.Hour})
 	a, b, c := s.client(), s.client(), s.client()
@@ -131,7 +131,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestPatience: a stranger's connection ends, also one that has asked, and a kept one does not.
+// TestPatience: a stranger's connection ends, also after a request, and a kept one does not.
 func TestPatience(t *testing.T) {
 	s := serve(t, Limits{Strangers: 4, Kept: 4, Patience: time.Hour})
 	client := s.client()

@@ -144,7 +144,7 @@ func metadataOf(t *testing.T, dir string) []byte {
 	return metadata
 }
 
-// What the two specifications demand and recommend is there, as JSON-LD has it.
+// The crate has what the two specifications require and recommend, as JSON-LD.
 func TestProfile(t *testing.T) {
 	b := blobs{}
 	nodes, written := graph(t, metadataOf(t, written(t, full(b), b)))
@@ -204,7 +204,7 @@ func TestProfile(t *testing.T) {
 	wantWhole(t, nodes, written)
 }
 
-// wantWhole checks that no property was dropped for want of a term, and no entity is referred to that is not there.
+// wantWhole checks that no property lacks a term of the context, and that every entity that is referred to exists.
 func wantWhole(t *testing.T, nodes map[string]map[string]any, written int) {
 	t.Helper()
 	read := 0
@@ -236,7 +236,7 @@ func refers(node map[string]any, property string) bool {
 	return false
 }
 
-// What nobody knows is not there, and nothing is made up.
+// Unknown values are left out, and nothing is made up.
 func TestUnknown(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	dir := written(t, crate.Run{ID: "b@1", Completed: true, Error: "no", FinishedAt: at, Command: []string{"true"}, Engine: crate.Software{Name: "e", URL: "https://example.org/"}}, blobs{})
@@ -269,7 +269,7 @@ func wantProblem(t *testing.T, path, name, what string) {
 	}
 }
 
-// Names of any bytes get a place below outputs, each its own, and keep what they were.
+// Names of any bytes get a path below outputs, each a different one, and the original name is kept.
 func TestHostileNames(t *testing.T) {
 	b, names := blobs{}, []string{
 		"../../etc/passwd", "/etc/shadow", "..", ".", "a//b", "a/./b", "\xff\xfe", "a\xffb", "a_b", "a\nb", "a\\b", "c:x", "\x1b[31m", "\u202egnp",
@@ -328,7 +328,7 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// A crate is written whole or not at all, and never over what is there.
+// A crate is written whole or not at all, and never over something.
 func TestWriteRefuses(t *testing.T) {
 	b := blobs{}
 	run := full(b)
@@ -415,7 +415,7 @@ func archive(t *testing.T, entries ...[2]string) string {
 	return file.Name()
 }
 
-// An archive from anybody is only read, and never further than it says of itself.
+// An untrusted archive is only read, and no file beyond its stated size.
 func TestVerifyHostileArchive(t *testing.T) {
 	metadata := func(entities string) [2]string {
 		return [2]string{crate.MetadataFile, `{"@graph": [` + entities + `]}`}

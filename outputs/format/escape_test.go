@@ -26,7 +26,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// deceiving is what a terminal acts on, or neither it nor a page shows.
+// deceiving are characters that a terminal acts on, or that neither a terminal nor a page shows.
 var deceiving = map[string]string{
 	"C1 controls":            "\u0080\u0085\u009b",
 	"lines":                  "\u2028\u2029",

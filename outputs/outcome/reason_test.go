@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestReasonsAreAllThereAre: each constant is the reason of a state; filters, completion and metrics know no other.
+// TestReasonsAreAllThereAre: each constant is the reason of a state; filters, completion and metrics use this list.
 func TestReasonsAreAllThereAre(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, 0)
 	if err != nil {

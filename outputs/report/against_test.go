@@ -57,7 +57,7 @@ func TestCompareWithItself(t *testing.T) {
 	}
 }
 
-// TestCompareHostile: the same walls as around a page of one run; and what is missing is told.
+// TestCompareHostile: it is protected like the page of one run, and missing contents are named.
 func TestCompareHostile(t *testing.T) {
 	s := newShelf(t)
 	run := hostileRun(t, s)

@@ -20,8 +20,9 @@ import (
 // patience is how long the browser may take for one step.
 const patience = 2 * time.Minute
 
-// TestBrowser opens a page with each hostile output in Chromium, which tells over its own protocol what it loads and executes:
-// nothing. Then it opens each image that was embedded by itself, as a reader may. scripts/test browser has the browser.
+// TestBrowser opens a page with each hostile output in Chromium, which reports by its protocol what it loads and
+// executes: nothing. Then it opens each image that was embedded by itself, as a reader may. scripts/test browser has
+// the browser.
 func TestBrowser(t *testing.T) {
 	b := newBrowser(t)
 	s := newShelf(t)
@@ -45,7 +46,8 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// TestBrowserSees: what loads or executes when it is opened without a page is seen. Else TestBrowser would prove nothing.
+// TestBrowserSees: files that load or execute something when they are opened without a page are noticed. Otherwise
+// TestBrowser would prove nothing.
 func TestBrowserSees(t *testing.T) {
 	b := newBrowser(t)
 	dir := t.TempDir()
@@ -98,7 +100,7 @@ func newBrowser(t *testing.T) *browser {
 	must(t, err)
 	from, answers, err := os.Pipe()
 	must(t, err)
-	// Names are not resolved: what a hostile output asks for is seen, and goes nowhere.
+	// Names are not resolved: requests of a hostile output are seen, and go nowhere.
 	cmd := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", //nolint:gosec // the caller's
 		"--host-resolver-rules=MAP * ~NOTFOUND", "--user-data-dir="+t.TempDir(), "--remote-debugging-pipe", "about:blank")
 	cmd.ExtraFiles = []*os.File{theirs, answers}
@@ -131,7 +133,7 @@ func (b *browser) read(from io.Reader) {
 	}
 }
 
-// attach opens the tab and asks to be told of what happens in it.
+// attach opens the tab and subscribes to its events.
 func (b *browser) attach() {
 	var tab struct{ TargetID, SessionID string }
 	b.call("", "Target.setDiscoverTargets", map[string]any{"discover": true})
@@ -143,7 +145,7 @@ func (b *browser) attach() {
 	}
 }
 
-// call asks for something and waits for the answer.
+// call sends a command and waits for the answer.
 func (b *browser) call(session, method string, params any) json.RawMessage {
 	b.t.Helper()
 	id := b.send(session, method, params)
@@ -175,7 +177,7 @@ func (b *browser) send(session, method string, params any) int {
 	return b.last
 }
 
-// until takes messages until one is the last, and notes what they tell.
+// until takes messages until one is the last, and records what they report.
 func (b *browser) until(what string, last func(message) bool) {
 	b.t.Helper()
 	late := time.After(patience)
@@ -252,7 +254,7 @@ func (b *browser) images() (list []drawnImage) {
 	return list
 }
 
-// evaluate is our own script, for which the browser makes an exception from the page's policy.
+// evaluate runs a script of the test, for which the browser makes an exception from the page's policy.
 func (b *browser) evaluate(script string) json.RawMessage {
 	b.t.Helper()
 	var answer struct {

@@ -30,7 +30,7 @@ func outputCell(media, text string) string {
 	return `{"cell_type":"code","execution_count":1,"source":"x","outputs":[{"output_type":"display_data","data":{"` + media + `":` + quoted(text) + `}}]}`
 }
 
-// hostileMarkup executes, loads, covers or forges something where it is not sanitised.
+// hostileMarkup executes, loads, covers or forges something if it is not sanitised.
 var hostileMarkup = map[string]string{
 	"script":    `<p>x</p><script>alert(1)</script><script src="` + away + `x.js"></script>`,
 	"handlers":  `<p onclick="alert(1)" onmouseover=alert(1)>x</p><img src=x onerror=alert(1)><body onload=alert(1)><details open ontoggle=alert(1)><summary>x</summary></details>`,
@@ -124,7 +124,7 @@ func hostileBooks() []hostile {
 // notebookPageMax is the most that hostile notebooks make of a page, in bytes.
 const notebookPageMax = 12 << 20
 
-// checkBook holds a page against what the notebook of a hostile output may be.
+// checkBook checks that a page has only what the notebook of a hostile output may have.
 func checkBook(t *testing.T, h hostile, root *html.Node) {
 	t.Helper()
 	part := section(t, root, "notebooks")

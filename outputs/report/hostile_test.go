@@ -175,7 +175,7 @@ func withOutputs(t testing.TB, r result.Result, s shelf, all ...hostile) result.
 	return r
 }
 
-// TestHostileOutputs looks at each alone, since a page has room for some only.
+// TestHostileOutputs makes a page of each, since a page has room for some only.
 func TestHostileOutputs(t *testing.T) {
 	s := newShelf(t)
 	run, list := hostileRun(t, s), hostiles(t)

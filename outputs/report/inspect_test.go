@@ -29,7 +29,7 @@ var known = map[string]string{
 	"path": "class d", "text": "x y dy text-anchor",
 }
 
-// inspect parses a page as a browser does and holds it against what a page may be.
+// inspect parses a page as a browser does and checks that it has only what a page may have.
 func inspect(t *testing.T, page []byte) *html.Node {
 	t.Helper()
 	root, err := html.Parse(bytes.NewReader(page))

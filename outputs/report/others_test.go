@@ -62,7 +62,7 @@ func compareLines(t *testing.T, got, want []string) {
 	}
 }
 
-// joined leaves out blanks: where a page of either breaks lines is its own affair.
+// joined leaves out blanks: line breaks of the pages are not compared.
 func joined(s string) string {
 	return differing.Replace(strings.Join(strings.Fields(s), ""))
 }

@@ -137,7 +137,7 @@ func TestPageOfLittle(t *testing.T) {
 	}
 }
 
-// TestCurvesAreOfSamples: where too few are recorded there is no curve, and the page says so.
+// TestCurvesAreOfSamples: if too few are recorded there is no curve, and the page says so.
 func TestCurvesAreOfSamples(t *testing.T) {
 	run := ordinary(t, newShelf(t))
 	for name, s := range map[string]*result.Series{
@@ -157,7 +157,7 @@ func TestCurvesAreOfSamples(t *testing.T) {
 	}
 }
 
-// TestBlobsThatAreNotThere: what is missing or damaged is told where it would have been.
+// TestBlobsThatAreNotThere: a missing or damaged part is named in its place.
 func TestBlobsThatAreNotThere(t *testing.T) {
 	s := newShelf(t)
 	run := ordinary(t, s)
@@ -202,7 +202,7 @@ func TestRemovedOutputs(t *testing.T) {
 	}
 }
 
-// TestManyOutputs: a list has an end and says how much is behind it.
+// TestManyOutputs: a list is bounded and says how many entries it leaves out.
 func TestManyOutputs(t *testing.T) {
 	s := newShelf(t)
 	run := ordinary(t, s)
@@ -241,7 +241,7 @@ type somewhere struct{ none }
 
 func (somewhere) Output(o result.Output) string { return "/" + o.Path }
 
-// TestRemovedOutputsHaveNoLink: their contents are not to be had.
+// TestRemovedOutputsHaveNoLink: their contents are gone.
 func TestRemovedOutputsHaveNoLink(t *testing.T) {
 	run := result.Result{Outputs: []result.Output{{Path: "a"}}, OutputsTotal: 1}
 	if rows := outputRows(run, somewhere{}); rows[0].Link != "/a" {

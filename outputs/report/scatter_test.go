@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestScatter: numbers are at their places, learning rates by their logarithms, and all else is by name.
+// TestScatter: numbers are placed by their values, learning rates by their logarithms, and everything else by name.
 func TestScatter(t *testing.T) {
 	of := func(values ...string) Scatter {
 		var points []Point
@@ -45,7 +45,7 @@ func TestScatter(t *testing.T) {
 	}
 }
 
-// TestScatterExtremes: whatever finite numbers there are, each mark is in the plot.
+// TestScatterExtremes: for any finite numbers each mark is inside the plot.
 func TestScatterExtremes(t *testing.T) {
 	values := []float64{0, 1, -1, math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, 1e-300}
 	for _, a := range values {

@@ -85,7 +85,7 @@ func TestFailureFirst(t *testing.T) {
 	}
 }
 
-// TestOneFigure: files that differ in their extension alone are one figure, the drawing if it can be shown.
+// TestOneFigure: files that differ only in their extension are one figure, the drawing if it can be shown.
 func TestOneFigure(t *testing.T) {
 	s := newShelf(t)
 	png := s.output(t, "a/plot.png", "image/png", picture(t, 3, 2))
@@ -141,7 +141,7 @@ func TestColoured(t *testing.T) {
 	}
 }
 
-// TestNotebook: a notebook is shown as one, and its first error is where the page leads to.
+// TestNotebook: a notebook is shown as one, and the page links to its first error.
 func TestNotebook(t *testing.T) {
 	s := newShelf(t)
 	run := ordinary(t, s)

@@ -45,7 +45,7 @@ func (s shelf) put(t testing.TB, content string) string {
 	return digest
 }
 
-// output is a file among the outputs, with a type as the harvest would have told it.
+// output is a file among the outputs, with the type that the harvest would give it.
 func (s shelf) output(t testing.TB, path, media, content string) result.Output {
 	t.Helper()
 	return result.Output{Path: path, Size: int64(len(content)), SHA256: s.put(t, content), MediaType: media}

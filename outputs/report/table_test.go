@@ -55,7 +55,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableThatIsCut: of a record whose end was not read nothing is shown, unless there is no other.
+// TestTableThatIsCut: a record whose end was not read is not shown, unless it is the only one.
 func TestTableThatIsCut(t *testing.T) {
 	var got table
 	got.read([]byte("a,b\n1,2\n3,4"), ',', true)

@@ -34,7 +34,7 @@ func readSchema(t *testing.T) *node {
 	return &schema
 }
 
-// TestReasonsAreThoseOfTheSchema: a new reason is one of a state and stands in the schema.
+// TestReasonsAreThoseOfTheSchema: a new reason belongs to a state and is in the schema.
 func TestReasonsAreThoseOfTheSchema(t *testing.T) {
 	want := []string{"", "memory_limit"} // that of a run that has not ended, and one that earlier programs wrote
 	for _, reason := range outcome.Reasons() {
@@ -54,7 +54,7 @@ func TestReasonsAreThoseOfTheSchema(t *testing.T) {
 	}
 }
 
-// TestFieldsAreThoseOfTheSchema: a new field stands in the schema, at any depth.
+// TestFieldsAreThoseOfTheSchema: a new field is in the schema, at any depth.
 func TestFieldsAreThoseOfTheSchema(t *testing.T) {
 	schema := readSchema(t)
 	compare(t, "result", reflect.TypeFor[Result](), schema, schema.Defs)

@@ -45,7 +45,7 @@ func bucket(t *testing.T) *s3.Bucket {
 	return b
 }
 
-// Where blobs are kept in a bucket they are there before a row names them, and not on this host alone.
+// If blobs are kept in a bucket, they are there before a row names them, and not only on this host.
 func TestCommitIntoABucket(t *testing.T) {
 	s, kept := fill(t), bucket(t)
 	must(t, s.Deliver(t.Context(), 1, node(t, "there"), theKey))

@@ -138,7 +138,7 @@ func TestDeliverAndCommit(t *testing.T) {
 	}
 }
 
-// cut is a catalog whose client is killed before its n-th write, or right after it.
+// cut is a catalog whose client is killed right before or after its n-th write.
 type cut struct {
 	catalog.Catalog
 	before, after int
@@ -185,7 +185,7 @@ func TestCommitCutShort(t *testing.T) {
 	}
 }
 
-// TestTorn damages what is in the spool: it is told and never committed.
+// TestTorn damages what is in the spool: it is reported and never committed.
 func TestTorn(t *testing.T) {
 	s, to := fill(t), fresh(t)
 	must(t, s.Deliver(t.Context(), 1, node(t, "n1"), theKey))
@@ -218,7 +218,7 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-// TestFirst: of a task's result and a verdict about the task the first one stands, and the second is kept beside it.
+// TestFirst: of a task's result and a verdict about the task the first one counts, and the second is kept under the late name.
 func TestFirst(t *testing.T) {
 	lost := catalog.Run{
 		Key: theKey, Outcome: outcome.Outcome{State: outcome.Lost, Reason: "supervisor_lost"}, CreatedAt: time.Now().UTC(), FinishedAt: time.Now().UTC(),
@@ -250,7 +250,7 @@ func TestFirst(t *testing.T) {
 	})
 }
 
-// TestTakenAttempt: a result whose key another run has meanwhile is a later attempt, and one only, however often it is committed.
+// TestTakenAttempt: a result whose key another run has taken becomes a later attempt, and only one, however often it is committed.
 func TestTakenAttempt(t *testing.T) {
 	for _, c := range []cut{{}, {before: 1}, {after: 1}, {before: 2}, {after: 2}} {
 		s, to := fill(t), fresh(t)
@@ -281,7 +281,7 @@ func TestTakenAttempt(t *testing.T) {
 	}
 }
 
-// TestDeliverAgain: a delivery whose name was given, and which failed after that, is no other result when it is tried again.
+// TestDeliverAgain: a delivery that failed after its name was given is the same result when it is tried again.
 func TestDeliverAgain(t *testing.T) {
 	s, from := fill(t), node(t, "n1")
 	refused := catalog.Run{
@@ -303,7 +303,7 @@ func TestDeliverAgain(t *testing.T) {
 	}
 }
 
-// TestUnwritable: what cannot be delivered is an error, and nothing stands under its name.
+// TestUnwritable: a result that cannot be delivered is an error, and its name is not given.
 func TestUnwritable(t *testing.T) {
 	s := fill(t)
 	must(t, os.RemoveAll(filepath.Join(s.dir, blobsDir)))

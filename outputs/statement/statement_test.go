@@ -208,8 +208,8 @@ func TestEachFieldOfAnEnvelope(t *testing.T) {
 	}
 }
 
-// TestEachFieldOfAPayload: a change of any field of a statement is found, and also if it is signed again by the same key: it
-// does not agree with the result.
+// TestEachFieldOfAPayload: a change of any field of a statement is found, also if it is signed again by the same key,
+// since it does not agree with the result.
 func TestEachFieldOfAPayload(t *testing.T) {
 	key := newTestKey(1)
 	file, result := signed(t, key)
@@ -395,7 +395,7 @@ func TestSwapped(t *testing.T) {
 	}
 }
 
-// wrongKey signs with another key than it says.
+// wrongKey signs with another key than it states.
 type wrongKey struct{ testKey }
 
 func (wrongKey) Public() PublicKey { return newTestKey(9).Public() }

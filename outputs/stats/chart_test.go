@@ -49,7 +49,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// Whatever a group holds, the chart is one.
+// The chart is well-formed for any group.
 func TestChartOfAnything(t *testing.T) {
 	var c stats.Collector
 	c.Add(run(1, 0))

@@ -10,8 +10,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// TestCheckBesideAnotherRoot: a blob that is not here is missing unless its run has another store, which is there and of the same
-// catalog.
+// TestCheckBesideAnotherRoot: a blob that is not here is missing, unless its run has another store that exists and
+// belongs to the same catalog.
 func TestCheckBesideAnotherRoot(t *testing.T) {
 	s := fresh(t)
 	id, err := s.Catalog.CatalogID(t.Context())

@@ -16,7 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// spoil damages blobs: every second is gone.
+// spoil damages blobs and removes every second one.
 func spoil(t *testing.T, s Store, texts ...string) {
 	t.Helper()
 	for n, text := range texts {
@@ -36,13 +36,13 @@ func put(t *testing.T, text string, at ...string) {
 	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// beside is a run of the catalog with a place and a request.
-type beside struct {
+// located is a catalog whose runs have this place and request.
+type located struct {
 	catalog.Catalog
 	place, request map[string]string
 }
 
-func (b beside) List(ctx context.Context, f catalog.Filter) ([]catalog.Run, error) {
+func (b located) List(ctx context.Context, f catalog.Filter) ([]catalog.Run, error) {
 	runs, err := b.Catalog.List(ctx, f)
 	for i := range runs {
 		runs[i].Place, _ = json.Marshal(b.place)
@@ -85,7 +85,7 @@ func TestRepair(t *testing.T) {
 	put(t, "CHANGED", kept, name(6))
 	must(t, unix.Mkfifo(filepath.Join(kept, name(7)), 0o600))
 	put(t, "script of a", top, "a.py")
-	s.Catalog = beside{
+	s.Catalog = located{
 		s.Catalog,
 		map[string]string{"dir": kept, "state": filepath.Join(root, "runs", "a@1.json")},
 		map[string]string{"export": export, "script": filepath.Join(top, "a.py")},
@@ -108,13 +108,13 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// TestRepairGoesOn: what stands in the way of one blob keeps no other from being put back.
+// TestRepairGoesOn: a failure to restore one blob does not stop the others.
 func TestRepairGoesOn(t *testing.T) {
 	s, top := fresh(t), t.TempDir()
 	finish(t, s, "a", 1, "one", "two")
 	put(t, "one", top, "1\n\xff")
 	put(t, "two", top, "2\n\xff")
-	s.Catalog = beside{s.Catalog, map[string]string{"dir": top}, nil}
+	s.Catalog = located{s.Catalog, map[string]string{"dir": top}, nil}
 	spoil(t, s, "one", "two")
 	in, err := s.Blobs.Path(digest("one"))
 	must(t, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// giveUp gives up the outputs of a run, and removes the blobs that nothing needs any more, as gc does.
+// giveUp drops the outputs of a run, and removes the blobs that nothing needs any more, as gc does.
 func giveUp(t *testing.T, s Store, key catalog.Key, contents ...string) time.Time {
 	t.Helper()
 	at := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
@@ -32,7 +32,7 @@ func wantKept(t *testing.T, s Store, key catalog.Key, pinned bool, removed time.
 	}
 }
 
-// Outputs whose contents were given up are no problem, and are copied as what they are, pins too.
+// Outputs whose contents were dropped are no problem, and are copied as such, with pins.
 func TestCopyOfWhatWasGivenUp(t *testing.T) {
 	from, to := fresh(t), fresh(t)
 	a, b := finish(t, from, "a", 1, "one", "both"), finish(t, from, "b", 1, "both")
@@ -48,7 +48,7 @@ func TestCopyOfWhatWasGivenUp(t *testing.T) {
 	}
 }
 
-// What was given up between two copies into a catalog with the same store is told to that catalog.
+// Outputs that were dropped between two copies into a catalog with the same store are dropped there too.
 func TestGivenUpBetweenCopies(t *testing.T) {
 	from := fresh(t)
 	a := finish(t, from, "a", 1, "one")

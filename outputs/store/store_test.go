@@ -177,7 +177,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What another host has in its own store is not missed here.
+// Blobs that another host has in its own store do not count as missing.
 func TestCheckOtherHosts(t *testing.T) {
 	s := fresh(t)
 	finish(t, s, "a", 1, "one")
@@ -234,7 +234,7 @@ func TestCopySelftests(t *testing.T) {
 	}
 }
 
-// collected is a catalog beside which a gc of its store that has seen no row gets its turn just before a commit.
+// collected is a catalog with a gc of its store that has seen no row and runs just before a commit.
 type collected struct {
 	catalog.Catalog
 	blobs *blob.Store
@@ -256,7 +256,7 @@ func (c collected) Commit(ctx context.Context, run catalog.Run, next func() (out
 	return c.Catalog.Commit(ctx, run, next)
 }
 
-// Blobs that are found in the other store, where nothing names them yet, stay until the rows do.
+// Blobs that are found in the other store, and that no row names yet, stay until rows do.
 func TestCopyFindsBlobs(t *testing.T) {
 	from, to := fresh(t), fresh(t)
 	run := finish(t, from, "a", 1, "one")

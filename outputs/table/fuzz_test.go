@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzJSON: an object that encoding/json reads has the same members here, and one that it refuses is refused, unless NaN and
-// Infinity are why.
+// FuzzJSON: an object that encoding/json reads has the same members here, and one that it refuses is refused, unless
+// because of NaN or Infinity.
 func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"a":1,"b":[1,2],"c":{"d":null},"e":"\"}"}`, `{"a":1]`, `{"a" : -0.5e3 , "b":true}`, `{"a":tru}`, `{"a":1 2}`, `{"a"::1}`, `{,}`, `{"a":"\x"}`} {
 		f.Add([]byte(seed))

@@ -109,7 +109,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// A blob is known to be damaged where it ends, so all of it is read, also where its content makes no sense before.
+// A damaged blob is only found at its end, so all of it is read, also if its content is wrong before.
 func TestParseReadsToTheEnd(t *testing.T) {
 	damaged := errors.New("damaged")
 	for _, content := range []string{"x\n1\n", "x\na\"b\n", strings.Repeat("x", MaxName+1) + "\n", "x,y\n1\n"} {

@@ -93,7 +93,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// What no value of JSON can be is null or written otherwise.
+// Values that JSON cannot express are null or written in another form.
 func TestJSONNumbers(t *testing.T) {
 	got := joined(t, jsonOf, given{run("a"), "m.csv", "x,y\n.5,nan\n+1,-inf\n5.,NA\n"})
 	want := ""
@@ -198,7 +198,7 @@ func TestFormulaBeginnings(t *testing.T) {
 	}
 }
 
-// A row has nothing of the one before it.
+// A row keeps nothing of the row before it.
 func TestRowsApart(t *testing.T) {
 	got := joined(t, exactOf, given{run("a"), "m.jsonl", "{\"x\":1}\n{\"y\":2}\n{}\n"})
 	if want := "id,attempt,state,x,y\na,1,complete,1,\na,1,complete,,2\na,1,complete,,\n"; got != want {

@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// TestDownload: what comes is a file to keep, with its own bytes, whatever it claims to be.
+// TestDownload: an answer is an attachment with the file's exact bytes, whatever its type.
 func TestDownload(t *testing.T) {
 	s := started(t, seeded(t))
 	links := links{s, catalog.Key{ID: "done", Attempt: 1}}
@@ -42,7 +42,7 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// TestDownloadKept: logs and script are had whole, of which a page has the ends.
+// TestDownloadKept: logs and script, of which a page shows only the ends, can be downloaded whole.
 func TestDownloadKept(t *testing.T) {
 	h := seeded(t)
 	s := started(t, h)
@@ -72,8 +72,8 @@ func TestDownloadKept(t *testing.T) {
 	}
 }
 
-// TestDownloadDamaged: who gets bytes that are not those of the digest knows that the file is not whole, also where nobody has
-// said how many there are to be.
+// TestDownloadDamaged: a client that gets bytes that do not match the digest notices that the file is not whole, also
+// without a Content-Length.
 func TestDownloadDamaged(t *testing.T) {
 	h := newHome(t)
 	for _, size := range []int{10, 128 << 10, 300 << 10} {

@@ -11,7 +11,7 @@ import (
 
 const evil = "http://hostile.invalid:8080"
 
-// attack is a request that somebody else makes; it works where guard is taken out, and only there.
+// attack is a request by somebody else, which works only if guard is removed.
 type attack struct {
 	name, guard string
 	run         func(t *testing.T, s *Server, h *home) bool // whether it worked
@@ -46,7 +46,7 @@ func stopsBy(form func(*Server) string, headers ...string) func(*testing.T, *Ser
 
 func rightForm(s *Server) string { return form(s.key.sign(ending(goingKey)...)) }
 
-// TestAttacks: each of them is stopped, works where one guard is missing, and is stopped by that one alone.
+// TestAttacks: each of them is stopped, and works if one guard is missing: only that guard stops it.
 func TestAttacks(t *testing.T) {
 	attacks := []attack{
 		{"a name that resolves to the loopback", "host", reads(list, "Host", "hostile.invalid", "Sec-Fetch-Site", "same-origin")},
@@ -104,7 +104,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestGuardsPass: what a person's browser asks for.
+// TestGuardsPass: requests of a person's browser.
 func TestGuardsPass(t *testing.T) {
 	h := seeded(t)
 	s := started(t, h)
@@ -128,7 +128,7 @@ func TestGuardsPass(t *testing.T) {
 	}
 }
 
-// TestPaths: no way of writing a path leads anywhere but to the pages that there are.
+// TestPaths: no form of a path leads anywhere but to the known pages.
 func TestPaths(t *testing.T) {
 	s := started(t, seeded(t))
 	root := s.key.root()
@@ -201,7 +201,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestProofIsForOneList: words that are parted elsewhere are another purpose.
+// TestProofIsForOneList: the same text split into other words is another purpose.
 func TestProofIsForOneList(t *testing.T) {
 	k := newKey()
 	if !k.proves(k.sign("ab", "c"), "ab", "c") {

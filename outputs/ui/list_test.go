@@ -26,8 +26,8 @@ func namesOf(a answer) (all []string) {
 	return all
 }
 
-// TestPages goes from page to page: each run is on one of them, the newest first, also where runs share a moment and where new
-// ones are made meanwhile.
+// TestPages goes from page to page: each run is on one of them, the newest first, also if runs share a moment and if
+// new ones are made in between.
 func TestPages(t *testing.T) {
 	h := newHome(t)
 	var want []string

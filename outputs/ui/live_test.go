@@ -62,7 +62,7 @@ func TestEventsOfAll(t *testing.T) {
 	if b.Runs[0] != want {
 		t.Errorf("%+v, want %+v", b.Runs[0], want)
 	}
-	h.begin(t, "second", at(3), nil) // what does not change is not told again
+	h.begin(t, "second", at(3), nil) // an unchanged status is not sent again
 	_, data, err = next()
 	must(t, errors.Join(err, json.Unmarshal([]byte(data), &b)))
 	if b.Count != "2 runs go on." || b.Runs[0].Name != "second@1" {
@@ -93,7 +93,7 @@ func TestEventsOfOne(t *testing.T) {
 	}
 }
 
-// TestEventsBounded: so many streams at a time, and one more when one has ended.
+// TestEventsBounded: the number of concurrent streams is bounded, and the end of one makes room for another.
 func TestEventsBounded(t *testing.T) {
 	s := started(t, seeded(t))
 	for range streamsMax {
@@ -105,7 +105,7 @@ func TestEventsBounded(t *testing.T) {
 	}
 }
 
-// TestStopPage: the page has the form, which works, and whoever sends it is led back.
+// TestStopPage: the page has the form, which works and redirects to the run.
 func TestStopPage(t *testing.T) {
 	h := seeded(t)
 	s := started(t, h)
@@ -121,7 +121,7 @@ func TestStopPage(t *testing.T) {
 	}
 }
 
-// TestEnd: whatever is open when the end comes is closed, and nothing goes on.
+// TestEnd: Serve closes open connections when it ends, and leaves nothing running.
 func TestEnd(t *testing.T) {
 	h := seeded(t)
 	before := runtime.NumGoroutine()
@@ -163,7 +163,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestSlowClient: one that does not finish its request, or does not read, is let go of.
+// TestSlowClient: a client that does not finish its request, or does not read, is disconnected.
 func TestSlowClient(t *testing.T) {
 	s := started(t, seeded(t))
 	c, err := net.Dial("tcp", s.listener.Addr().String())

@@ -17,7 +17,7 @@ var (
 	fileLink = regexp.MustCompile(`<a href="(/[^"]*/download[^"]*)"`)
 )
 
-// TestOutputs: all outputs of a run are on pages, each once, and can be had from there.
+// TestOutputs: all outputs of a run are on pages, each once, and can be downloaded from there.
 func TestOutputs(t *testing.T) {
 	h := newHome(t)
 	run := h.begin(t, "many", at(1), nil)

@@ -214,7 +214,7 @@ func raw(t testing.TB, s *Server, request string) string {
 	return line
 }
 
-// page asks for a page below the proof.
+// page requests a page below the proof.
 func page(t testing.TB, s *Server, name string, headers ...string) answer {
 	t.Helper()
 	return ask(t, s, http.MethodGet, s.key.root()+name, "", headers...)

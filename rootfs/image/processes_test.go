@@ -20,7 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/unpack/decoders"
 )
 
-// childWork names what a process of the test binary does in place of testing, with its arguments.
+// childWork names what a process of the test binary does instead of testing, with its arguments.
 const childWork = "IMAGE_TEST_CHILD"
 
 var works = map[string]func(args []string) error{
@@ -145,7 +145,7 @@ func TestKilledIn(t *testing.T) {
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != "here\n" {
 			t.Errorf("%s: %q, %v", phase, line, err)
 		}
-		// It lives: nobody may take what it works in, nor count on the name.
+		// It is alive: nobody may remove its directories, and it has not given the name yet.
 		swept, err := s.Sweep(t.Context(), false)
 		if err != nil || len(swept.Removed) != 0 || !swept.Busy {
 			t.Errorf("%s: swept %+v, %v", phase, swept, err)

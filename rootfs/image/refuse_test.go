@@ -21,8 +21,8 @@ import (
 // foreignArch is one that no test runs on.
 const foreignArch = "s390x"
 
-// TestImportRefuses gives it what is no image, not ours, damaged or hostile. The name keeps what it stood for, and
-// nothing is left.
+// TestImportRefuses imports what is no image, or one that is for another platform, damaged or hostile. The name still
+// has its image, and nothing is left.
 func TestImportRefuses(t *testing.T) {
 	m := python(t)
 	whole := oci(t, map[string]*made{"": m})
@@ -140,7 +140,7 @@ func TestLayoutHasNoWayOut(t *testing.T) {
 	}
 }
 
-// TestImportUnreadable names what may not be read; root may read everything, and other tests see to it.
+// TestImportUnreadable names a file that the user may not read. Root may read everything, which other tests check.
 func TestImportUnreadable(t *testing.T) {
 	path := file(t, tarOf(t, tree{"etc/": ""}))
 	must(t, os.Chmod(path, 0))
@@ -182,7 +182,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestPlatforms takes ours of an image for several, also where indexes lie in indexes.
+// TestPlatforms takes the image for this platform from an index, also if indexes are in indexes.
 func TestPlatforms(t *testing.T) {
 	mine, other, newer := python(t), python(t), imageOf(t, tree{"v3": "x"})
 	other.config.Architecture = foreignArch

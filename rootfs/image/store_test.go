@@ -242,7 +242,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestMissingRoot is made of the layers by whoever wants it, also by many at once.
+// TestMissingRoot is made from the layers when it is needed, also by many processes at once.
 func TestMissingRoot(t *testing.T) {
 	s := newStore(t)
 	m := python(t)
@@ -279,7 +279,7 @@ func TestMissingRoot(t *testing.T) {
 	}
 }
 
-// TestDamagedBlob is noticed when it is unpacked, and another import puts it right.
+// TestDamagedBlob is noticed when it is unpacked, and another import repairs it.
 func TestDamagedBlob(t *testing.T) {
 	for i := range 2 {
 		s := newStore(t)
@@ -360,7 +360,7 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// TestSweepSpares what is being pulled, and everything where nobody knows what is needed.
+// TestSweepSpares what is being pulled, and everything if it is not known what is needed.
 func TestSweepSpares(t *testing.T) {
 	s := newStore(t)
 	one := imported(t, s, "python", python(t))
@@ -394,7 +394,7 @@ func TestSweepSpares(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses a place that is not the caller's alone.
+// TestOpenRefuses a directory that others own or may write to.
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Chmod(dir, 0o777))

@@ -20,7 +20,7 @@ func tool(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// needs skips where the tools are not installed. Those of Debian are required where scripts/setup ran.
+// needs skips the test if the tools are not installed. Those of Debian are required where scripts/setup ran.
 func needs(t *testing.T, tools ...string) {
 	t.Helper()
 	for _, name := range tools {

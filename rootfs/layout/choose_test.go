@@ -13,7 +13,7 @@ func TestChoose(t *testing.T) {
 	for _, c := range []struct {
 		want      ocispec.Platform
 		have      string
-		at        int // -1 where none is chosen
+		at        int // -1 if none is chosen
 		complaint string
 	}{
 		{amd64, "windows/amd64 linux/arm64/v8 linux/amd64", 2, ""},

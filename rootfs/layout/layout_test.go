@@ -218,7 +218,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Nobody who reads waits for those who name, and nobody sees half of a change.
+// Readers do not wait for those who set names, and never see half of a change.
 func TestNoNameIsLost(t *testing.T) {
 	dir := t.TempDir()
 	desc, err := putImage(open(t, dir), "image-0")
@@ -364,8 +364,8 @@ func TestSweep(t *testing.T) {
 	must(t, l.Tag(t.Context(), "kept", kept))
 }
 
-// TestSweepKeepsWhatIsAlsoALayer: an image whose manifest is a layer of another one is kept with all that it consists of,
-// whichever of the two is looked at first.
+// TestSweepKeepsWhatIsAlsoALayer: an image whose manifest is a layer of another one is kept with everything that it
+// refers to, whichever of the two is visited first.
 func TestSweepKeepsWhatIsAlsoALayer(t *testing.T) {
 	l := open(t, t.TempDir())
 	image, err := putImage(l, "a")

@@ -14,7 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// childWork names what a process of the test binary does in place of testing.
+// childWork names what a process of the test binary does instead of testing.
 const childWork = "LAYOUT_TEST_CHILD"
 
 var works = map[string]func(dir string) error{

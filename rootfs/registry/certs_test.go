@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/registry/registrytest"
 )
 
-// TestCertificatesOfAHost: a registry with an authority of its own wants a certificate of the client.
+// TestCertificatesOfAHost: a registry with an authority of its own requires a certificate of the client.
 func TestCertificatesOfAHost(t *testing.T) {
 	server := registrytest.Start(t, authority)
 	server.Push(t, registrytest.Image(t, 1000), "image:1")
@@ -54,7 +54,7 @@ func TestCertificatesOfAHost(t *testing.T) {
 	expectRefusal(t, err, "not trusted")
 }
 
-// TestCertificatesStayWithTheirHost: where a registry leads to another host, that host's certificates count.
+// TestCertificatesStayWithTheirHost: if a registry redirects to another host, that host's certificates count.
 func TestCertificatesStayWithTheirHost(t *testing.T) {
 	server := registrytest.Start(t, authority)
 	server.Push(t, registrytest.Image(t, 1000), "image:1")

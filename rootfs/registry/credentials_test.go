@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/registry/registrytest"
 )
 
-// TestAuthFile: which entry of a file is whose; the user is the name of the entry.
+// TestAuthFile: which entry of a file applies to which registry; the user is the name of the entry.
 func TestAuthFile(t *testing.T) {
 	dir := t.TempDir()
 	helper := "#!/bin/sh\nread server\n[ $server != unknown.example ] || { echo credentials not found in native keychain; exit 1; }\n" +
@@ -108,7 +108,7 @@ func TestBadAuthFiles(t *testing.T) {
 	}
 }
 
-// TestLoginToAPart: what skopeo and podman write for a part of a registry is found, and is for that part alone.
+// TestLoginToAPart: credentials that skopeo and podman write for a part of a registry are found, and used only for that part.
 func TestLoginToAPart(t *testing.T) {
 	server := registrytest.Start(t, authority)
 	server.Push(t, registrytest.Image(t, 10), "team/image:1")

@@ -22,7 +22,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/registry/registrytest"
 )
 
-// TestThroughProxy tries what needs a registry, an image in it and a proxy, all of which take seconds to make.
+// TestThroughProxy has the tests that need a registry, an image in it and a proxy, which take seconds to make.
 func TestThroughProxy(t *testing.T) {
 	s := newSite(t)
 	for name, test := range map[string]func(*testing.T, *site){
@@ -115,7 +115,7 @@ func testLaterPullGoesOn(t *testing.T, s *site) {
 	}
 }
 
-// What a power cut has left may be anything.
+// A partial file may hold anything after a power cut.
 func testWrongPartialIsFetchedAnew(t *testing.T, s *site) {
 	for _, size := range []int64{1000, s.big().Size, s.big().Size + 1} {
 		l := empty(t)
@@ -215,7 +215,7 @@ func testStalledConnectionIsGivenUp(t *testing.T, s *site) {
 	s.expectWhole(t, l, desc)
 }
 
-// testStalledUploadIsGivenUp: a registry that takes no bytes of a file is given up, and gets it over another connection.
+// testStalledUploadIsGivenUp: if a registry takes no bytes of a file, the file is sent again over another connection.
 func testStalledUploadIsGivenUp(t *testing.T, s *site) {
 	var opened atomic.Int64
 	file := textFile("large", strings.Repeat("x", 32<<20), &opened) // more than sockets hold
@@ -234,7 +234,7 @@ func testStalledUploadIsGivenUp(t *testing.T, s *site) {
 	o.Stall = 2 * time.Second
 	_, err := Push(t.Context(), mustParse(t, s.Address+"/outputs/large:1"), o, Artifact{Type: "application/vnd.example", Files: []File{file}})
 	must(t, err)
-	if held.Load() != 1 || opened.Load() < 2 { // more often where this machine itself stands still
+	if held.Load() != 1 || opened.Load() < 2 { // more often if this machine itself is suspended or overloaded
 		t.Errorf("%d uploads were held up, and the file was read %d times", held.Load(), opened.Load())
 	}
 }
@@ -334,7 +334,7 @@ func testRedirects(t *testing.T, s *site) {
 	expectRefusal(t, err, "10 redirects")
 }
 
-// TestHostileManifests has the registry tell of an image that must not be downloaded.
+// TestHostileManifests has the registry return manifests of images that must not be downloaded.
 func testHostileManifests(t *testing.T, s *site) {
 	good, err := json.Marshal(s.manifest)
 	must(t, err)
@@ -392,7 +392,7 @@ func testHostileManifests(t *testing.T, s *site) {
 	}
 }
 
-// testAnotherManifest has the registry give a good manifest in place of the one that was asked for.
+// testAnotherManifest has the registry give a good manifest instead of the requested one.
 func testAnotherManifest(t *testing.T, s *site) {
 	other := s.manifest
 	other.Annotations = map[string]string{"other": "yes"}

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// password is what the registries of the tests want to hear.
+// password is the one that the registries of the tests accept.
 func password(context.Context, string, string) (auth.Credential, error) {
 	return auth.Credential{Username: registrytest.User, Password: registrytest.Password}, nil
 }

@@ -154,7 +154,7 @@ func testMirrorHasAnotherManifest(t *testing.T, m *mirrored) {
 	m.expect(t, m.options(m.mirror.Address), "level=WARN", "a mirror is passed over", "mismatch")
 }
 
-// What a mirror has sent of a blob is gone on with by the next one.
+// A blob that one mirror has sent in part is continued from the next source.
 func testMirrorBreaksOff(t *testing.T, m *mirrored) {
 	m.mirror.Fail(on(m.big().Digest.String(), always, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		r.Header.Del("Range")
@@ -169,7 +169,8 @@ func testMirrorBreaksOff(t *testing.T, m *mirrored) {
 	}
 }
 
-// testMirrorHangs: a mirror that stops in the middle of a blob, or does not answer, is asked once for it, and the registry for the rest.
+// testMirrorHangs: a mirror that stops in the middle of a blob, or does not answer, gets one request for it, and the
+// registry sends the rest.
 func testMirrorHangs(t *testing.T, m *mirrored) {
 	layer, manifest := m.big().Digest.String(), "/manifests/1"
 	for name, tc := range map[string]struct {
@@ -214,7 +215,7 @@ func hangAfter(n int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	}
 }
 
-// sent are the accounts that a proxy was told.
+// sent are the accounts that a proxy received.
 func sent(p *registrytest.Proxy) (accounts []string) {
 	for _, r := range p.Seen("") {
 		if user, _, ok := r.BasicAuth(); ok {
@@ -258,7 +259,7 @@ func testMirrorGetsNoCredentials(t *testing.T, m *mirrored) {
 	}
 }
 
-// A mirror that leads to the registry does not make the registry see the mirror's account, or another one its own.
+// If a mirror redirects to the registry, the registry does not get the mirror's account, and no other host gets the registry's.
 func testMirrorLeadsToTheRegistry(t *testing.T, m *mirrored) {
 	m.mirror.Fail(func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		if r.Header.Get("Authorization") == "" {
@@ -306,13 +307,13 @@ func testAllFail(t *testing.T, m *mirrored) {
 	expectRefusal(t, err, "pull "+m.ref, m.Address+" has no such image")
 }
 
-// testMirrorsDecideInTurn: the image is whole from one source, where sources mean other images by a tag.
+// testMirrorsDecideInTurn: the image is whole from one source, also if the sources have different images under a tag.
 func testMirrorsDecideInTurn(t *testing.T, m *mirrored) {
 	m.mirror.Fail(on("/blobs/", always, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(http.StatusNotFound) }))
 	m.expect(t, m.options(m.mirror.Address+"/other"), "a mirror is passed over")
 }
 
-// TestCredentialOfAnotherHost: what oras may ask for, too.
+// TestCredentialOfAnotherHost: what oras may request, too.
 func TestCredentialOfAnotherHost(t *testing.T) {
 	p := &puller{Options: options(), from: source{Reference: mustParse(t, "docker.io/python")}}
 	for host, want := range map[string]bool{"registry-1.docker.io": true, "docker.io": true, "mirror.example.org": false, "docker.io:443": false, "": false} {

@@ -31,8 +31,8 @@ func textFile(name, text string, opened *atomic.Int64) File {
 	}
 }
 
-// TestPush: another client reads what was pushed, and finds what refers to it. What is there is not sent again, and the same files are the
-// same artifact.
+// TestPush: another client reads what was pushed, and finds what refers to it. Blobs that are there are not sent again,
+// and the same files give the same artifact.
 func TestPush(t *testing.T) {
 	for name, s := range map[string]*registrytest.Server{
 		"TLS and a password":      registrytest.Start(t, authority),
@@ -95,7 +95,7 @@ func reader(t *testing.T, ref Reference) *remote.Repository {
 	return p.repo
 }
 
-// TestPushRefused: what cannot be pushed is said, and no tag is made.
+// TestPushRefused: an artifact that cannot be pushed is an error, and no tag is made.
 func TestPushRefused(t *testing.T) {
 	s := registrytest.Start(t, authority)
 	var opened atomic.Int64

@@ -114,7 +114,7 @@ func TestDigestIsOfWhatAnAnalysisSees(t *testing.T) {
 	a := newSealed(t)
 	dir := filepath.Join(t.TempDir(), "elsewhere")
 	plant(t, dir)
-	must(t, os.Remove(dir+"/same")) // a second file in place of a second name
+	must(t, os.Remove(dir+"/same")) // a second file instead of a second name
 	must(t, os.WriteFile(dir+"/same", []byte("1"), 0o644))
 	must(t, os.Chtimes(dir+"/a/x", time.Unix(1, 0), time.Unix(1, 0)))
 	if b := seal(t, dir); a.record.Digest() != b.record.Digest() {
@@ -166,7 +166,7 @@ func namesIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// tampering is what somebody does to a root. Verify says what is in says; Check says that it happened.
+// tampering are changes of a root. Check notices each, and the error of Verify has the text says.
 var tampering = []struct {
 	name string
 	do   func(s *sealed)
@@ -253,7 +253,7 @@ func TestTampering(t *testing.T) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
-			// What was refused is not what the record says from now on.
+			// The record was not changed by the refused one.
 			again, err := Open(s.dir + ".seal")
 			must(t, err)
 			if err := again.Check(context.Background(), s.root); !errors.Is(err, ErrChanged) {
@@ -289,7 +289,7 @@ func TestCopiedRootIsRecordedAnew(t *testing.T) {
 	}
 }
 
-// A time alone is no part of what a root is, but nobody knows that without reading.
+// A changed time does not change the digest, but only reading everything shows that nothing else changed.
 func TestTouched(t *testing.T) {
 	s := newSealed(t)
 	must(t, os.Chtimes(s.path("a/x"), time.Unix(1, 0), time.Unix(1, 0)))
@@ -300,8 +300,8 @@ func TestTouched(t *testing.T) {
 	must(t, s.record.Check(context.Background(), s.root))
 }
 
-// Any byte of a record that is not what was written is noticed, as is one that is missing or too much. A
-// wrong checksum of stamps alone is no harm: they are made anew.
+// Any changed, missing or additional byte of a record is noticed. A wrong checksum of only the stamps does no harm:
+// they are made again.
 func TestDamagedRecord(t *testing.T) {
 	s := newSealed(t)
 	whole, err := os.ReadFile(s.dir + ".seal")
@@ -379,7 +379,7 @@ func TestChangedWhileItIsSealed(t *testing.T) {
 	}
 }
 
-// What is changed at once after the seal has another change time, however coarse the clock is.
+// A change right after the seal has another change time, however coarse the clock is.
 func TestChangedRightAfterTheSeal(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "root")
 	plant(t, dir)

@@ -54,7 +54,7 @@ func archive(t testing.TB, entries ...tar.Header) []byte {
 	return b.Bytes()
 }
 
-// rawHeader is a tar header with any fields, also such as no archiver writes.
+// rawHeader is a tar header with any fields, also those that no archiver writes.
 func rawHeader(kind byte, name, size string) []byte {
 	b := make([]byte, 512)
 	copy(b, name)
@@ -73,7 +73,7 @@ func rawHeader(kind byte, name, size string) []byte {
 	return b
 }
 
-// site is a root to unpack to, with a directory beside it that nothing may touch or read.
+// site is a root to unpack to, next to a directory that nothing may touch or read.
 type site struct {
 	t      testing.TB
 	root   *os.File

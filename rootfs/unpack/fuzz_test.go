@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FuzzLayers makes layers out of bytes, each three an entry: its kind, its name, its target. Names and
-// targets have what leads out, and few other parts, so that entries meet.
+// FuzzLayers makes layers out of bytes, each three an entry: its kind, its name, its target. Names and targets are made
+// of parts that lead out of the root and of few others, so that entries collide.
 func FuzzLayers(f *testing.F) {
 	for _, seed := range []string{
 		"\x02\x01\x0f\x00\x21\x00", "\x02\x01\x10\x03\x02\x31\x00\x02\x00", "\x01\x01\x00\x00\x12\x00\x07\x00\x00\x04\x01\x00",
@@ -92,7 +92,7 @@ func (s *site) layers(ops []byte) [][]tar.Header {
 	return layers
 }
 
-// harmless fails the test if the root holds anything that it must not, whatever the layers were.
+// harmless fails the test if the root holds anything that no root may hold.
 func (s *site) harmless(whole bool) {
 	must(s.t, filepath.WalkDir(s.root.Name(), func(path string, e fs.DirEntry, err error) error {
 		must(s.t, err)

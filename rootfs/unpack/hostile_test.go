@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// layered is an image and what it has to become: a tree, or an error. CANARY in names and targets stands
-// for a directory beside the root. In umoci is what `umoci unpack --rootless` makes of it, where that is
-// something else: "" for the same, else a reason.
+// layered is an image and what it must become: a tree, or an error. CANARY in names and targets is replaced by the
+// directory next to the root. umoci is what `umoci unpack --rootless` makes of it, if that differs: "" for the same,
+// else a reason.
 type layered struct {
 	name   string
 	layers [][]tar.Header
@@ -301,7 +301,7 @@ var cases = []layered{
 	},
 }
 
-// at is the case with its CANARY where the site's is, and all its directories in want.
+// at is the case with the path of the site's CANARY, and all its directories in want.
 func (c layered) at(canary string) layered {
 	put := func(s string) string { return strings.ReplaceAll(s, "CANARY", strings.TrimPrefix(canary, "/")) }
 	layers := make([][]tar.Header, len(c.layers))

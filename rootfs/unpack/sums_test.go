@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSumsOfUsedNumbers gives numbers of inodes again, as a file system does when a layer replaces files, in more rounds than
-// an unstable sort leaves in their order.
+// TestSumsOfUsedNumbers reuses inode numbers, as a file system does when a layer replaces files, so often that an
+// unstable sort would mix up their order.
 func TestSumsOfUsedNumbers(t *testing.T) {
 	const numbers, rounds = 16, 64
 	var s Sums

@@ -13,8 +13,8 @@ import (
 	digest "github.com/opencontainers/go-digest"
 )
 
-// umoci has unpacked images as any user for long. Where it makes something else of a layer, the case says
-// so and why; where a case is an error, it may make of it what stays inside.
+// umoci also unpacks images as any user. If its tree of a layer differs, the case says so and why; if a case is an
+// error here, umoci may make anything of it that stays inside the root.
 func TestUmociAgrees(t *testing.T) {
 	if _, err := exec.LookPath("umoci"); err != nil {
 		t.Skip("umoci is missing, which scripts/setup test installs: nothing is compared with it")

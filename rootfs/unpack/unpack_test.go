@@ -175,7 +175,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// What links make of a short name is bounded as names are: else each layer could go deeper.
+// The path of a short name through links is bounded like a name: otherwise each layer could go deeper.
 func TestDepthThroughLinks(t *testing.T) {
 	s := newSite(t)
 	bounds := DefaultBounds()
@@ -256,7 +256,7 @@ func TestSumsAreOfWhatIsThere(t *testing.T) {
 
 func TestErrorsOfTheStream(t *testing.T) {
 	whole := archive(t, file("a", strings.Repeat("x", 1<<20)), file("b", "y"))
-	// The second is how a compressed stream ends that is cut off, also behind the archive's end.
+	// The second is the error of a truncated compressed stream, also after the archive's end.
 	for _, broken := range []error{errors.New("the disk is broken"), io.ErrUnexpectedEOF} {
 		for _, at := range []int{0, 100, 1 << 19, 1 << 20, len(whole)} {
 			s := newSite(t)
@@ -287,7 +287,7 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// canceling is a stream without end that is told to stop once it is read.
+// canceling is an endless stream that cancels the context once it is read.
 type canceling struct{ cancel func() }
 
 func (c *canceling) Read(p []byte) (int, error) {
@@ -343,7 +343,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// What verifies the compressed layer says so in place of io.EOF, which it must be asked for.
+// A reader that verifies the compressed layer reports damage instead of io.EOF, so it must be read to that.
 func TestImageReadsBlobsToTheirEnd(t *testing.T) {
 	data := archive(t, file("a", "1"))
 	wrong := errors.New("wrong digest")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// recorder is a test that notes what it is told.
+// recorder is a test that records its messages.
 type recorder struct {
 	testing.TB
 	said []string

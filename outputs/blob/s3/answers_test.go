@@ -17,7 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob/blobtest"
 )
 
-// later is when all that was started now may be given up.
+// later is when everything that was started now counts as dead.
 func later() time.Time { return time.Now().Add(time.Hour) }
 
 // large is more than a part.
@@ -39,7 +39,7 @@ func seen(t *testing.T, url string) (content string, err error) {
 	return string(all), err
 }
 
-// short writes an answer whose Content-Length is n, and hangs up after some of the content.
+// short writes an answer whose Content-Length is n, and closes the connection after some of the content.
 func short(w http.ResponseWriter, n int, content string) bool {
 	w.Header().Set("Content-Length", fmt.Sprint(n))
 	w.Header().Set("Last-Modified", "Thu, 26 Nov 2026 00:00:00 GMT")
@@ -158,7 +158,7 @@ func TestWrongETagOfAPart(t *testing.T) {
 	b.expectNothing(t, sum, 0)
 }
 
-// expectNothing: a blob is not there, and so many uploads are unfinished.
+// expectNothing checks that a blob is missing and how many uploads are unfinished.
 func (b *Bucket) expectNothing(t *testing.T, sum string, uploads int) {
 	t.Helper()
 	if _, err := b.stat(t.Context(), sum); !errors.Is(err, fs.ErrNotExist) {
@@ -169,7 +169,8 @@ func (b *Bucket) expectNothing(t *testing.T, sum string, uploads int) {
 	}
 }
 
-// TestPartsAreCut: a connection that ends in a part is another try; one after the other are an error, and nothing is left.
+// TestPartsAreCut: a connection that breaks in a part is tried again; if it breaks each time, that is an error, and
+// nothing is left.
 func TestPartsAreCut(t *testing.T) {
 	var cuts atomic.Int64
 	endpoint := between(t, func(w http.ResponseWriter, r *http.Request) bool {

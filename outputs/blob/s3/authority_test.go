@@ -16,7 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/registry/registrytest"
 )
 
-// overTLS stands before the server, and shows a certificate of an authority.
+// overTLS is a proxy before the server, with a certificate of an authority.
 func overTLS(t *testing.T, by *registrytest.Authority, change ...func(*x509.Certificate)) (endpoint string) {
 	t.Helper()
 	shown, err := tls.LoadX509KeyPair(by.Certificate(t, change...))
@@ -28,7 +28,7 @@ func overTLS(t *testing.T, by *registrytest.Authority, change ...func(*x509.Cert
 	return s.URL
 }
 
-// TestTLS: a private authority is trusted where AWS' own tools are told of it, or Go.
+// TestTLS: a private authority is trusted if the variables of AWS' own tools, or of Go, name it.
 func TestTLS(t *testing.T) {
 	ours := registrytest.NewAuthority(t)
 	endpoint := overTLS(t, ours)
@@ -79,7 +79,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestSchemes: TLS to a server without, and none to one with TLS.
+// TestSchemes: TLS to a server without it, and plain HTTP to a server with TLS.
 func TestSchemes(t *testing.T) {
 	t.Setenv("AWS_CA_BUNDLE", "")
 	plain := strings.TrimPrefix(theServer.Endpoint, "http://")
@@ -94,7 +94,7 @@ func TestSchemes(t *testing.T) {
 	}
 }
 
-// TestBadAuthorities: a file that is named and cannot be used is said before anything is sent.
+// TestBadAuthorities: a named file that cannot be used is an error before anything is sent.
 func TestBadAuthorities(t *testing.T) {
 	none := t.TempDir() + "/none"
 	empty := file(t, "no certificate").Name()
@@ -106,7 +106,7 @@ func TestBadAuthorities(t *testing.T) {
 	}
 }
 
-// TestLargeAuthorities: certificates beyond the bound are not dropped without a word.
+// TestLargeAuthorities: certificates beyond the bound are not dropped silently.
 func TestLargeAuthorities(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large.pem")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {

@@ -32,7 +32,7 @@ func TestCredentialsByAService(t *testing.T) {
 	blobtest.Must(t, keep(t, open(t, "s3://"+newBucket(t)), "content"))
 }
 
-// TestServiceGivesNone: its variable is named, and not the server of the bucket.
+// TestServiceGivesNone: the error names the service's variable, and not the server of the bucket.
 func TestServiceGivesNone(t *testing.T) {
 	givingCredentials(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	err := keep(t, open(t, "s3://"+newBucket(t)), "content")

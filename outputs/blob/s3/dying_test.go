@@ -103,8 +103,8 @@ func (m *mortal) pass(client net.Conn) {
 	}
 }
 
-// TestServerDiesInAPart: a server that is killed while it is sent a part, and comes back with its data, has no object, and the
-// next upload is whole. The dead upload goes with gc.
+// TestServerDiesInAPart: a server that is killed while it receives a part, and is started again with its data, has no
+// object, and the next upload is whole. gc removes the dead upload.
 func TestServerDiesInAPart(t *testing.T) {
 	m := newMortal(t, 32<<20)
 	blobtest.Must(t, os.Mkdir(filepath.Join(m.dir, "objects/bucket"), 0o755))

@@ -23,7 +23,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob/blobtest"
 )
 
-// between stands between a client and the server. It calls meddle with each request, which reports whether it has
+// between is a proxy between a client and the server. It calls meddle with each request, which reports whether it has
 // answered.
 func between(t *testing.T, meddle func(w http.ResponseWriter, r *http.Request) bool) (endpoint string) {
 	t.Helper()
@@ -56,7 +56,7 @@ func refuse(w http.ResponseWriter, status int, code string) bool {
 	return true
 }
 
-// cut reads some of a request and hangs up.
+// cut reads some of a request and closes the connection.
 func cut(w http.ResponseWriter, r *http.Request) bool {
 	_, _ = io.CopyN(io.Discard, r.Body, 1000)
 	panic(http.ErrAbortHandler)
@@ -73,7 +73,7 @@ func keep(t *testing.T, s *blob.Store, contents ...string) error {
 	return s.Keep(t.Context(), blobtest.Digests(contents...), func() {})
 }
 
-// What fails for a moment is tried again, and what goes on failing is said, with what was not put not there.
+// A request that fails for a moment is tried again. If it keeps failing, that is an error, and the blob is not there.
 func TestFaultsThatPass(t *testing.T) {
 	for name, fault := range map[string]func(http.ResponseWriter, *http.Request) bool{
 		"409": func(w http.ResponseWriter, _ *http.Request) bool { return refuse(w, 409, "OperationAborted") },
@@ -105,7 +105,7 @@ func TestFaultsThatPass(t *testing.T) {
 	}
 }
 
-// What another try does not help against says what to do, and shows no secret.
+// An error that another try does not help against says what to do, and shows no secret.
 func TestFaultsThatStay(t *testing.T) {
 	always := func(status int, code string) string {
 		return "?endpoint=" + between(t, func(w http.ResponseWriter, _ *http.Request) bool { return refuse(w, status, code) })
@@ -197,7 +197,7 @@ func TestCutDownload(t *testing.T) {
 	}
 }
 
-// Who is second to say whose the bucket is, having seen no identity there, leaves that of the first.
+// If two find no identity in a bucket and write theirs, the second one keeps that of the first.
 func TestCatalogIDOfTheFirst(t *testing.T) {
 	bucket := newBucket(t)
 	unseen := atomic.Int64{}
@@ -212,7 +212,7 @@ func TestCatalogIDOfTheFirst(t *testing.T) {
 	}
 }
 
-// A server that is not there, or says nothing, is said to be so.
+// The error says that a server cannot be reached, or does not answer.
 func TestNobodyAnswers(t *testing.T) {
 	s := open(t, "s3://bucket?endpoint=http://127.0.0.1:1")
 	if err := keep(t, s, "content"); !errors.Is(err, blob.ErrPasses) || !strings.Contains(err.Error(), "127.0.0.1:1 did not answer") {
@@ -249,8 +249,8 @@ func TestLargeInParts(t *testing.T) {
 	}
 }
 
-// A server that refuses to put the parts together has no object. S3 also says so in the body of an answer with status 200
-// (CompleteMultipartUpload).
+// A server that refuses to put the parts together has no object. S3 may report this in the body of an answer with
+// status 200 (CompleteMultipartUpload).
 func TestPartsThatAreNotPutTogether(t *testing.T) {
 	for name, status := range map[string]int{"200": 200, "400": 400} {
 		t.Run(name, func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestPartsThatAreNotPutTogether(t *testing.T) {
 	}
 }
 
-// Uploads that were started before, and records of killed removals, go; the others stay.
+// Uploads that were started before, and records of killed removals, are removed; the others stay.
 func TestCleanUploads(t *testing.T) {
 	b := openBucket(t, "s3://"+newBucket(t)+"/below")
 	for _, name := range []string{"a", "b"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob/blobtest"
 )
 
-// Of two who fetch a blob at once the second leaves the copy of the first where it is: the first is about to open it.
+// If two fetch a blob at once, the second one leaves the copy of the first: the first is about to open it.
 func TestFetchAtOnce(t *testing.T) {
 	bucket, dir := newBucket(t), t.TempDir()
 	first, err := blob.OpenShared(dir, openBucket(t, "s3://"+bucket))

@@ -43,7 +43,7 @@ func (f *framing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestCatalogIDIsReadBack: a server that keeps something else than what is put is refused at the first object, which is removed.
+// TestCatalogIDIsReadBack: a server that stores something else than it gets is refused at the first object, which is removed.
 func TestCatalogIDIsReadBack(t *testing.T) {
 	for name, set := range map[string]func(b *Bucket) error{
 		"set":    func(b *Bucket) error { return b.SetCatalogID(t.Context(), "one") },
@@ -66,7 +66,7 @@ func TestCatalogIDIsReadBack(t *testing.T) {
 	}
 }
 
-// TestLongObjectsAreRefused: an object of the bucket's own is not taken for what its beginning says.
+// TestLongObjectsAreRefused: of a small object that is too long, the beginning is not used.
 func TestLongObjectsAreRefused(t *testing.T) {
 	for name, size := range map[string]int{idName: smallMost + 1, sweepBelow + openBelow + "x": smallMost + 1, "as long as may be": smallMost} {
 		f := &framing{objects: map[string]string{"/bucket/some/" + name: strings.Repeat("0", size)}}
@@ -83,7 +83,7 @@ func TestLongObjectsAreRefused(t *testing.T) {
 	}
 }
 
-// TestBodyIsSentWhole: what a server is sent is the content alone, signed by its digest, also over plain HTTP and of an empty blob.
+// TestBodyIsSentWhole: a server is sent only the content, signed by its digest, also over plain HTTP and of an empty blob.
 func TestBodyIsSentWhole(t *testing.T) {
 	var puts []string // one after the other
 	endpoint := between(t, func(_ http.ResponseWriter, r *http.Request) bool {

@@ -17,7 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob/blobtest"
 )
 
-// An open removal holds up those whose blobs it names, until it is taken for dead.
+// An open removal holds up hosts that rely on its blobs, until it counts as dead.
 func TestOpenRemoval(t *testing.T) {
 	bucket := newBucket(t)
 	b, s := openBucket(t, "s3://"+bucket), open(t, "s3://"+bucket)
@@ -33,7 +33,7 @@ func TestOpenRemoval(t *testing.T) {
 	blobtest.Must(t, keep(t, s, "a", "b", "c"))
 }
 
-// A removal whose record is gone by the time that it is read has ended, and may have taken any blob: nothing is vouched for.
+// A removal whose record vanishes before it is read has ended and may have removed any blob: Keep checks all again.
 func TestRemovalEndsWhileItIsRead(t *testing.T) {
 	bucket := newBucket(t)
 	b := openBucket(t, "s3://"+bucket)
@@ -59,8 +59,8 @@ func TestRemovalEndsWhileItIsRead(t *testing.T) {
 	}
 }
 
-// A removal that has looked at a blob before it was put again, and removes it afterwards, is found out: also where it
-// begins and ends while blobs are put.
+// A removal that has checked a blob before it was put again, and removes it afterwards, is noticed: also if it begins
+// and ends while blobs are put.
 func TestRemovalWhileBlobsArePut(t *testing.T) {
 	bucket := newBucket(t)
 	b := openBucket(t, "s3://"+bucket)
@@ -84,8 +84,8 @@ func TestRemovalWhileBlobsArePut(t *testing.T) {
 	}
 }
 
-// A removal that lives when Keep begins, removes what Keep has put, and is killed then, is not taken for dead because Keep
-// takes so long.
+// A removal that is alive when Keep begins, removes what Keep has put, and is then killed, does not count as dead
+// because Keep takes so long.
 func TestRemovalKilledWhileBlobsArePut(t *testing.T) {
 	bucket := newBucket(t)
 	b := openBucket(t, "s3://"+bucket)
@@ -114,7 +114,7 @@ func TestRemovalKilledWhileBlobsArePut(t *testing.T) {
 	}
 }
 
-// A blob that is there and old is made young, small or large, with a file of it here or without.
+// An old blob is made young, small or large, with a local file of it or without.
 func TestOldBlobsAreMadeYoung(t *testing.T) {
 	bucket := newBucket(t)
 	s := open(t, "s3://"+bucket)
@@ -188,6 +188,6 @@ func otherOptions(sum string) minio.PutObjectOptions {
 	if sum == "" {
 		return minio.PutObjectOptions{}
 	}
-	raw, _ := hex.DecodeString(sum) // it is one of ours
+	raw, _ := hex.DecodeString(sum) // it is one of this test's
 	return wholeBody(minio.PutObjectOptions{UserMetadata: map[string]string{checksumHeader: base64.StdEncoding.EncodeToString(raw)}})
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob/blobtest"
 )
 
-// An upload may take as long as it likes while the server takes some of it within each bound, and no longer where it
-// takes nothing. An answer has its bound from the end of the upload on.
+// An upload may take as long as it likes while the server takes some of it within each bound, and ends if it takes
+// nothing. An answer has its bound from the end of the upload on.
 func TestBounds(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pause, think time.Duration // before each piece of the body, and after the last

@@ -13,9 +13,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 )
 
-// BenchmarkCommit100000 commits 100,000 rows beside a bare COPY of the same rows into a table with the same columns,
-// constraints and indexes, in turns on one server that syncs, and reports the ratio of the medians of their times.
-// A rate-of-copy of at least 0.5 is the goal.
+// BenchmarkCommit100000 commits 100,000 rows, and makes a bare COPY of the same rows into a table with the same
+// columns, constraints and indexes, in turns on one server that syncs, and reports the ratio of the medians of their
+// times. A rate-of-copy of at least 0.5 is the goal.
 func BenchmarkCommit100000(b *testing.B) {
 	const rows = 100_000
 	server, err := newCluster()

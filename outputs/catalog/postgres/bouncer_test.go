@@ -61,7 +61,7 @@ auth_file = %s/users
 	return urlOf
 }
 
-// Migration and everything else work where each transaction may have another session, shared with others.
+// Migration and everything else work if each transaction may have another session, shared with others.
 func TestPgBouncer(t *testing.T) {
 	server := theCluster(t)
 	urlOf := server.bouncer(t)
@@ -115,7 +115,7 @@ func commitThrough(ctx context.Context, url string, i int) error {
 	return errors.Join(err, c.Close())
 }
 
-// wantNoSession looks at the sessions that were used: nothing of ours is left in them.
+// wantNoSession looks at the sessions that were used: nothing of the catalog is left in them.
 func wantNoSession(t *testing.T, url string) {
 	t.Helper()
 	config, err := pgx.ParseConfig(url)

@@ -16,14 +16,14 @@ const (
 	fromServer = "server"
 )
 
-// breaker stands between a handle and the server and, once it is armed, hangs up in the place of the nth message
-// of one side: the message before it has come through, and it has not.
+// breaker is a proxy between a handle and the server. Once it is armed, it closes the connections instead of passing on
+// the nth message of one side: the message before it has arrived, and this one has not.
 type breaker struct {
 	net.Listener
 	server string
 
 	mu     sync.Mutex
-	side   string // empty where it is not armed
+	side   string // empty if it is not armed
 	left   int    // messages of the side that still come through
 	broken bool
 	good   bool // "for good": no connection is taken any more
@@ -65,7 +65,7 @@ func (b *breaker) disarm() (broken bool) {
 	return b.broken
 }
 
-// lets reports whether a message may pass, and hangs up everywhere where it may not.
+// lets reports whether a message may pass, and closes all connections if it may not.
 func (b *breaker) lets(side string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,7 +107,7 @@ func (b *breaker) serve() {
 	}
 }
 
-// join passes messages both ways until one side hangs up.
+// join passes messages both ways until one side closes its connection.
 func (b *breaker) join(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial("tcp", b.server)

@@ -15,9 +15,9 @@ import (
 type breakable struct {
 	before func(t *testing.T, c *Catalog, run catalog.Run) // what the write needs to be there
 	do     func(t *testing.T, c *Catalog, run catalog.Run) error
-	// done reports whether the write came about, after it has checked that it did so as a whole or not at all.
+	// done reports whether the write succeeded, and checks that it did as a whole or not at all.
 	done func(t *testing.T, c *Catalog, run catalog.Run) bool
-	// again are errors of a second try where the first one came about.
+	// again are errors of a second try after the first one succeeded.
 	again error
 }
 
@@ -73,7 +73,7 @@ func theBreakable() map[string]breakable {
 	}
 }
 
-// parts are what there is of a run. state is empty where there is no row.
+// parts are what there is of a run. state is empty if there is no row.
 type parts struct {
 	state           string
 	labels, outputs int
@@ -88,7 +88,7 @@ func partsOf(t *testing.T, c *Catalog, run catalog.Run) (p parts) {
 	return p
 }
 
-// wantWhole reports whether the run is there, and checks that it is there with all that belongs to it, or nothing of it.
+// wantWhole reports whether the run is there, and checks that all that belongs to it is there, or nothing of it.
 func wantWhole(t *testing.T, c *Catalog, run catalog.Run, state outcome.State, entries int) bool {
 	t.Helper()
 	got := partsOf(t, c, run)
@@ -98,8 +98,8 @@ func wantWhole(t *testing.T, c *Catalog, run catalog.Run, state outcome.State, e
 	return got.state != ""
 }
 
-// TestBrokenAnywhere breaks the connection in the place of every message of either side, once and for good: the
-// write came about as a whole or not at all, it is not reported where it did not, and a second try ends well.
+// TestBrokenAnywhere breaks the connection at every message of either side, once or permanently: the write succeeded as
+// a whole or not at all, a failed one is not reported as a success, and a second try succeeds.
 func TestBrokenAnywhere(t *testing.T) {
 	t.Parallel() // it waits
 	server := theCluster(t)
@@ -143,7 +143,7 @@ func (w breakable) breakAt(t *testing.T, direct *Catalog, b *breaker, url, side 
 		t.Errorf("undisturbed: %v", err)
 	}
 	c.timeout = timeout
-	// The server may have committed the first try only after it was asked what had come of it.
+	// The server may have committed the first try only after the query for its outcome.
 	if err := w.do(t, c, run); err != nil && (w.again == nil || !errors.Is(err, w.again)) {
 		t.Errorf("message %d: the second try: %v", n, err)
 	}

@@ -248,8 +248,8 @@ func (c *cluster) awaitReady() error {
 
 func (c *cluster) log() string { return filepath.Join(c.dir, "log") }
 
-// stop ends the server with one of its signals: SIGINT hangs up on everyone and writes what is to be written,
-// SIGQUIT leaves at once, as a crash does.
+// stop ends the server with one of its signals: SIGINT closes all connections and writes everything to disk, SIGQUIT
+// ends at once, as a crash does.
 func (c *cluster) stop(signal syscall.Signal) error {
 	if err := c.server.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -375,7 +375,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// TestAbandonedDirectoriesAreRemoved: what killed tests left goes, what a living process has locked stays.
+// TestAbandonedDirectoriesAreRemoved: directories of killed tests are removed, those that a living process has locked stay.
 func TestAbandonedDirectoriesAreRemoved(t *testing.T) {
 	var live cluster
 	must(t, live.makeDirectory())

@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
-// Both databases say the same of a run that has everything strange in it; store.Copy compares them.
+// Both databases return the same run, with every unusual value; store.Copy compares them.
 func TestCopyBetweenDialects(t *testing.T) {
 	server := theCluster(t)
 	blobs, err := blob.Open(filepath.Join(t.TempDir(), "blobs"))

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Both ends of a connection give it up when the other is gone without a word. What then happens between hosts is in
+// Both ends close a connection when the other vanishes without closing it. What then happens between hosts is in
 // test/e2e/queue_net_test.go.
 func TestConnectionsEndByThemselves(t *testing.T) {
 	server := theCluster(t)

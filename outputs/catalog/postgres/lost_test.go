@@ -116,7 +116,7 @@ func TestLostReply(t *testing.T) {
 		must(t, c.Commit(t.Context(), over(run), many(7))) // once more
 		wantCommitted(t, direct, run.ID, 1000)
 	}
-	// Whatever the server made of it, what Commit says is so.
+	// What Commit reports is true, whatever the server did.
 	for i := range 10 {
 		run := sample(fmt.Sprint("cut-", i))
 		must(t, c.Create(t.Context(), run))
@@ -129,7 +129,7 @@ func TestLostReply(t *testing.T) {
 	}
 }
 
-// A row whose reply was lost is told from that of somebody else, who was faster.
+// A row whose reply was lost is distinguished from a row of another process, which was faster.
 func TestLostReplyOfCreate(t *testing.T) {
 	t.Parallel() // it waits
 	server := theCluster(t)
@@ -158,13 +158,13 @@ func TestLostReplyOfCreate(t *testing.T) {
 	}
 	run, theirs := full("theirs"), full("theirs")
 	theirs.Host = "there"
-	p.meanwhile(dropAsk, func() { must(t, direct.Create(t.Context(), theirs)) }) // as long as the server lets the lost one live
+	p.during(dropAsk, func() { must(t, direct.Create(t.Context(), theirs)) }) // as long as the server lets the lost one live
 	if err := c.Create(t.Context(), run); !errors.Is(err, catalog.ErrExists) {
 		t.Errorf("a row of somebody else: error = %v, want ErrExists", err)
 	}
 }
 
-// What is told apart when the row is there already.
+// What is distinguished if the row exists already.
 func TestOrOurs(t *testing.T) {
 	c := opened(t, theCluster(t).url("runner", migrated(t, theCluster(t))))
 	run := sample("x")
@@ -188,7 +188,7 @@ func TestOrOurs(t *testing.T) {
 	}
 }
 
-// A reply that is lost together with the way to the server leaves the outcome open, and it is said.
+// If a reply and the connection to the server are lost, the outcome is unknown, and the error says so.
 func TestLostServer(t *testing.T) {
 	server := theCluster(t)
 	name := migrated(t, server)
@@ -206,7 +206,7 @@ func TestLostServer(t *testing.T) {
 	wantCommitted(t, opened(t, server.url("runner", name)), "a", 10)
 }
 
-// A commit that finds no server waits for it, and asks for no entry before it is there.
+// A commit that finds no server waits for it, and takes no entry before it is there.
 func TestServerComesBack(t *testing.T) {
 	server := ownCluster(t)
 	c := opened(t, server.url("runner", migrated(t, server)))
@@ -228,7 +228,7 @@ func TestServerComesBack(t *testing.T) {
 	wantCommitted(t, c, "a", 10)
 }
 
-// In whatever way the server ends in the middle of a commit, nothing of it is there, and the next try is good.
+// However the server ends in the middle of a commit, nothing of it is there, and the next try succeeds.
 func TestServerRestarted(t *testing.T) {
 	server := ownCluster(t)
 	c := opened(t, server.url("runner", migrated(t, server)))
@@ -252,7 +252,7 @@ func TestServerRestarted(t *testing.T) {
 	}
 }
 
-// Committers who try again lose nothing and double nothing while the server comes and goes.
+// Committers that retry lose nothing and write nothing twice while the server restarts.
 func TestServerRestartedAmongCommitters(t *testing.T) {
 	const committers, each = 6, 8
 	server := ownCluster(t)

@@ -38,8 +38,8 @@ func (w *watched) Query(ctx context.Context, yield func(relational.Row) (bool, e
 	return w.database.Query(ctx, yield, sql, args...)
 }
 
-// What a listing reads does not depend on how many runs there are, where it need not: of many, of which one in ten has
-// failed and hardly any has ended otherwise, the newest fifty are read by an index that has them in their order.
+// A listing that needs few runs does not read more of them if there are many: of many, of which one in ten has failed
+// and hardly any has ended otherwise, the newest fifty are read by an index that has them in their order.
 func TestListingPlans(t *testing.T) {
 	server := theCluster(t)
 	name := migrated(t, server)
@@ -80,7 +80,7 @@ func TestListingPlans(t *testing.T) {
 	}
 }
 
-// Whatever stats asks of a million runs, it reads none of their documents.
+// Whatever stats needs of a million runs, it reads none of their documents.
 func TestUsagePlans(t *testing.T) {
 	server := theCluster(t)
 	name := migrated(t, server)

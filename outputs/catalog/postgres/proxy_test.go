@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// proxy stands between a handle and the server and does to a COMMIT what a bad network does.
+// proxy is between a handle and the server and does to a COMMIT what a bad network does.
 type proxy struct {
 	net.Listener
 	server string
@@ -26,8 +26,8 @@ type fault int
 
 const (
 	none      fault = iota
-	dropReply       // the server commits and the client does not hear of it
-	dropAsk         // the server does not hear of it
+	dropReply       // the server commits and the client gets no reply
+	dropAsk         // the server does not receive it
 	hangUp          // as dropReply, but the connection ends before the server has answered
 )
 
@@ -60,8 +60,8 @@ func (p *proxy) next(f fault) {
 	p.fault = f
 }
 
-// meanwhile is next with something that happens at that moment.
-func (p *proxy) meanwhile(f fault, then func()) {
+// during is next with something that happens at that moment.
+func (p *proxy) during(f fault, then func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fault, p.then = f, then
@@ -136,7 +136,7 @@ func (p *proxy) pass(client net.Conn) {
 	}
 }
 
-// gate passes on until it is shut, and then says when something would have come.
+// gate passes data on until it is shut, and then reports when something arrives.
 type gate struct {
 	to   io.Writer
 	mu   sync.Mutex

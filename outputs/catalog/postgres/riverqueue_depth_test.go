@@ -11,12 +11,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-// note is what is noted of a job that a worker has given back; whether it can never run it is what follows.
+// note is what is recorded of a job that a worker has returned, up to whether that worker can never run it.
 func note(unfit string) string {
 	return `jsonb_build_object('snoozes', 1, 'scidex_returned', '{"why": "", "unfit": ` + unfit + `}'::jsonb || jsonb_build_object('taken', extract(epoch FROM to_timestamp(7))::text))`
 }
 
-// Every job that has not ended is counted once, as what it is for who looks at the queue, and others' jobs are not.
+// Every job that has not ended is counted once, in the state that the queue shows, and other programs' jobs are not.
 func TestDepth(t *testing.T) {
 	q := newQueued(t)
 	for id, set := range map[string]string{
@@ -55,7 +55,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestQueueUnplaced: what a worker can never run is counted apart, until one that could had no room for it.
+// TestQueueUnplaced: a job that a worker can never run is counted separately, until a worker that can run it had no room.
 func TestQueueUnplaced(t *testing.T) {
 	q := newQueued(t)
 	var unfit atomic.Bool
@@ -75,7 +75,7 @@ func TestQueueUnplaced(t *testing.T) {
 	}
 }
 
-// returned waits until a job was given back for this reason.
+// returned waits until a job was returned for this reason.
 func (q *queued) returned(id, why string) {
 	q.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
@@ -110,7 +110,7 @@ func ofClass(class string) func(*queue.Submission) {
 	return func(s *queue.Submission) { s.Class = class }
 }
 
-// TestDepthByClass counts classes apart: those with a worker also without a job, and what is no class as another.
+// TestDepthByClass counts each class: those with a worker also without a job, and queues that are no class as OtherClasses.
 func TestDepthByClass(t *testing.T) {
 	q := newQueued(t)
 	q.submit("a")
@@ -134,7 +134,7 @@ func TestDepthByClass(t *testing.T) {
 	}
 }
 
-// TestDepthOfManyClasses: one who makes up classes takes no name from those that have a worker.
+// TestDepthOfManyClasses: made-up classes do not displace those that have a worker.
 func TestDepthOfManyClasses(t *testing.T) {
 	q := newQueued(t)
 	q.submit("a", ofClass("zz"))
@@ -149,7 +149,7 @@ func TestDepthOfManyClasses(t *testing.T) {
 	}
 }
 
-// TestDepthOldest: the age is that of a job that could run, and giving it back does not make it younger, but a try does.
+// TestDepthOldest: the age is that of a job that could run, and a return does not make it younger, but a try does.
 func TestDepthOldest(t *testing.T) {
 	q := newQueued(t)
 	since := func(what string, want time.Duration) {

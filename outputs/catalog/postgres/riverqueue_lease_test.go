@@ -36,7 +36,7 @@ func (q *queued) leasing(name string, length time.Duration, rescued func(jobs in
 	}
 }
 
-// lease waits for the row of a worker to be as it is to be.
+// lease waits until the row of a worker is as wanted.
 func (q *queued) lease(name, what string, is func(queue.Worker) bool) (found queue.Worker) {
 	q.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -66,8 +66,8 @@ func (q *queued) other(name string, length time.Duration) {
 	q.execute(`INSERT INTO scidex_oci.worker_lease VALUES ($1, 'other', $2, now(), now() - interval '1 day', now() - interval '2 days')`, name, length)
 }
 
-// A lease is unbroken while its row is the one that the worker has written. Where it is another's, as on a standby, or gone, the worker
-// counts from then.
+// A lease is unbroken while its row is the one that the worker has written. If it is another row, as on a standby, or
+// gone, the worker counts from then.
 func TestLeaseIsRenewed(t *testing.T) {
 	q := newQueued(t)
 	drain := q.leased("renews", brief)
@@ -88,7 +88,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 	q.lease("renews", "gone", gone)
 }
 
-// A worker judges leases as long as its own that were silent all the time, and takes their jobs. One without a lease judges none.
+// A worker takes the jobs of leases as long as its own that were silent all the time. A worker without a lease takes none.
 func TestLeaseIsJudged(t *testing.T) {
 	q := newQueued(t)
 	q.submit("a")

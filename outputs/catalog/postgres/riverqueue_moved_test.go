@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
-// TestQueueMovedWhileItEnds: another transaction moves a job while River writes its end, and the worker goes on. River
-// panicked, and the worker died with all its runs.
+// TestQueueMovedWhileItEnds: if another transaction moves a job while River writes its end, the worker goes on. River
+// alone panics, and the worker dies with all its runs.
 func TestQueueMovedWhileItEnds(t *testing.T) {
 	q := newQueued(t)
 	started, release := make(chan struct{}, 1), make(chan struct{})

@@ -17,7 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
-// hands are claims of a worker that a test has in its hands: what it sends back ends the job's handler.
+// hands gives a test the claims of a worker: what the test sends back ends the job's handler.
 type hands struct {
 	ctx   context.Context
 	claim queue.Claim
@@ -41,7 +41,7 @@ func (q *queued) inHand() <-chan hands {
 	return taken
 }
 
-// Who does not get a run, or is refused before, does not end that of who has it.
+// A worker that does not get a run, or is refused before, does not end the run of the worker that has it.
 func TestQueueLoser(t *testing.T) {
 	for _, tries := range []bool{false, true} {
 		t.Run(fmt.Sprintf("tries %v", tries), func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestQueueLoser(t *testing.T) {
 	}
 }
 
-// While a job of an analysis is open, it gets no second one; once it is canceled it does.
+// While a job of an analysis is open, the analysis gets no second one; once that is canceled it does.
 func TestQueueOneJob(t *testing.T) {
 	q := newQueued(t)
 	s := q.submit("a")
@@ -110,7 +110,7 @@ func TestQueueOneJob(t *testing.T) {
 	one.end <- queue.ErrOpen
 }
 
-// raised is what the database says to a statement of the role of runs that it refuses.
+// raised is the database's error for a statement of the role of runs.
 func (q *queued) raised(sql string) string {
 	q.Helper()
 	err := q.catalog.Within(q.Context(), func(ctx context.Context, tx pgx.Tx) error {
@@ -124,7 +124,7 @@ func (q *queued) raised(sql string) string {
 	return err.Error()
 }
 
-// An attempt that is none of the job's is left alone, and the job is through.
+// An attempt that does not belong to the job is not changed, and the job is finished.
 func TestQueueAttemptOfAnother(t *testing.T) {
 	q := newQueued(t)
 	q.submit("a")
@@ -182,7 +182,7 @@ func TestQueueRetriesOfRecovery(t *testing.T) {
 	q.want("a", queue.Ended, outcome.Error, outcome.Error)
 }
 
-// A row whose job River has given up ends, and may be queued again; one of a later job waits on.
+// A row whose job River has discarded ends, and may be queued again; the row of a later job still waits.
 func TestQueueGivenUp(t *testing.T) {
 	q := newQueued(t)
 	for _, id := range []string{"a", "b"} {

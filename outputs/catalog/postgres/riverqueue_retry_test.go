@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
-// The further attempt of retry is submitted as the first was: with its class, priority and arguments.
+// Retry submits the further attempt like the first one: with its class, priority and arguments.
 func TestQueueRetryKeeps(t *testing.T) {
 	q := newQueued(t)
 	const retries = 7

@@ -24,7 +24,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
-// queued is a queue as the role of runs has it, and what its tests do with it.
+// queued is a queue of the role of runs, for a test.
 type queued struct {
 	*testing.T
 	catalog *postgres.Catalog
@@ -47,7 +47,8 @@ func newQueued(t *testing.T) *queued {
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-// TestQueueMigrates: the role of runs makes no tables and says who does; that of administrators makes them, once.
+// TestQueueMigrates: the role of runs makes no tables, and its error names the role that does; that of administrators
+// makes them, once.
 func TestQueueMigrates(t *testing.T) {
 	migrateQueue(t, postgres.Fresh(t))
 }
@@ -129,7 +130,7 @@ func (q *queued) work(handle queue.Handler, classes ...string) (drain func()) {
 	return drain
 }
 
-// want waits until the queue has an analysis as it is to be: the state of its job, and of all its attempts.
+// want waits until an analysis in the queue is as wanted: the state of its job, and those of all its attempts.
 func (q *queued) want(id, job string, attempts ...outcome.State) {
 	q.Helper()
 	var e queue.Entry
@@ -178,7 +179,7 @@ func over(ctx context.Context, c queue.Claim, run catalog.Run, state outcome.Sta
 	}, then)
 }
 
-// A run and its job end in one transaction; after an error both come again.
+// A run and its job end in one transaction; after an error both are queued again.
 func TestQueueOnceMore(t *testing.T) {
 	q := newQueued(t)
 	s := q.submit("a")
@@ -207,8 +208,8 @@ func TestQueueOnceMore(t *testing.T) {
 	}
 }
 
-// A job that was written by SQL, with no more than the analysis' id and request, is one like any other: what it asks for is
-// in the request, and what it may be tried again is counted from the attempt that was queued with it.
+// A job that was written by SQL, with no more than the analysis' id and request, is one like any other: its limits are
+// in the request, and its retries are counted from the attempt that was queued with it.
 func TestQueueBySQL(t *testing.T) {
 	q := newQueued(t)
 	request := `{"command": ["true"], "memory": "64MiB", "timeout": "1m"}`
@@ -247,8 +248,8 @@ func TestQueueBySQL(t *testing.T) {
 	}
 }
 
-// A job that is brought to two workers is one's: the first cannot commit any more, and what it returns does nothing to the
-// job of the second.
+// A job that is delivered to two workers belongs to the second: the first can no longer commit, and what its handler
+// returns does not change the job.
 func TestQueueSuperseded(t *testing.T) {
 	for name, returned := range map[string]error{"an error": errors.New("too late"), "nothing": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -291,8 +292,8 @@ func TestQueueSuperseded(t *testing.T) {
 	}
 }
 
-// Whoever is brought a job whose run has ended finishes the job and runs nothing: the worker that ended it, or River's
-// rescuer at the same moment, may have left it.
+// A worker that gets a job whose run has ended finishes the job and runs nothing: the worker that ended the run, or
+// River's rescuer at the same moment, may have left it.
 func TestQueueDoneAlready(t *testing.T) {
 	q := newQueued(t)
 	q.submit("a")
@@ -318,7 +319,7 @@ func TestQueueDoneAlready(t *testing.T) {
 	q.want("a", queue.Ended, outcome.Failed)
 }
 
-// A drain gives a job back without counting the try, and a cancellation reaches it.
+// A drain returns a job without counting the try, and a cancellation reaches it.
 func TestQueueHandedBack(t *testing.T) {
 	q := newQueued(t)
 	q.submit("a")
@@ -370,7 +371,7 @@ func TestQueueHandedBack(t *testing.T) {
 	}
 }
 
-// A job that is canceled in the moment in which it is to come again does not, and no row waits for it for ever.
+// A job that is canceled at the moment in which it would be queued again is not, and no row waits for it forever.
 func TestQueueCanceledBetween(t *testing.T) {
 	for _, before := range []bool{false, true} {
 		t.Run(fmt.Sprintf("before the commit %v", before), func(t *testing.T) {
@@ -405,7 +406,7 @@ func TestQueueCanceledBetween(t *testing.T) {
 	}
 }
 
-// Whoever waits for the last row of an analysis gets the one that was written meanwhile.
+// A transaction that waits for the last row of an analysis gets the one that was written while it waited.
 func TestQueueLast(t *testing.T) {
 	q := newQueued(t)
 	q.submit("a")
@@ -443,8 +444,8 @@ func TestQueueLast(t *testing.T) {
 	}
 }
 
-// What has ended in an error, was lost or canceled gets a further attempt and runs; what has come to an end of its own,
-// or is in the queue, does not. Of several who ask at once one has it.
+// An analysis that has ended in an error, was lost or canceled gets a further attempt and runs; one that has ended by
+// itself, or is in the queue, does not. One of several concurrent callers gets it.
 func TestQueueRetry(t *testing.T) {
 	q := newQueued(t)
 	for _, id := range []string{"error", "failed", "canceled", "waits"} {
@@ -508,7 +509,7 @@ func TestQueueRetry(t *testing.T) {
 	q.want("canceled", queue.Ended, outcome.Canceled, outcome.Complete)
 }
 
-// Whoever retries and cancels at the same moment leaves an analysis that is to run, with its job, or one that is not, without.
+// A retry and a cancellation at the same moment leave an analysis that will run, with its job, or one that will not, without a job.
 func TestQueueRetryAndCancel(t *testing.T) {
 	q := newQueued(t)
 	q.submit("a")
@@ -536,7 +537,7 @@ func TestQueueRetryAndCancel(t *testing.T) {
 	}
 }
 
-// While the queue is paused nothing is taken, by workers of before and of later; what runs goes on.
+// While the queue is paused no worker takes a job, whether it was started before or after; running jobs go on.
 func TestQueuePause(t *testing.T) {
 	q := newQueued(t)
 	paused := func(want bool) {
@@ -574,7 +575,7 @@ func TestQueuePause(t *testing.T) {
 	turn(q.Resume, q.Resume)
 	paused(false)
 	q.want("runs", queue.Running, outcome.Running)
-	q.execute(`UPDATE scidex_oci.river_queue SET paused_at = now()`) // of which no worker hears
+	q.execute(`UPDATE scidex_oci.river_queue SET paused_at = now()`) // of which no worker is notified
 	q.submit("waits")
 	close(let)
 	q.want("runs", queue.Ended, outcome.Complete)
@@ -591,7 +592,7 @@ func TestQueuePause(t *testing.T) {
 	q.want("waits", queue.Ended, outcome.Complete)
 	q.want("late", queue.Ended, outcome.Complete)
 
-	// A worker that has heard of a pause, and not of its end, finds that out.
+	// A worker that was notified of a pause, and not of its end, finds out.
 	turn(q.Pause)
 	q.submit("unheard")
 	time.Sleep(200 * time.Millisecond)
@@ -600,7 +601,7 @@ func TestQueuePause(t *testing.T) {
 	q.want("unheard", queue.Ended, outcome.Complete)
 }
 
-// Workers hear of jobs by NOTIFY; one of which they do not hear they find all the same.
+// Workers are notified of jobs by NOTIFY; they also find a job whose notification they missed.
 func TestQueueHears(t *testing.T) {
 	q := newQueued(t)
 	q.work(func(ctx context.Context, c queue.Claim) error {
@@ -626,11 +627,11 @@ func TestQueueHears(t *testing.T) {
 		t.Errorf("%d of %d jobs were found before half a poll", soon, jobs)
 	}
 	q.submit("later", func(s *queue.Submission) { s.After = 24 * time.Hour })
-	q.execute(`UPDATE scidex_oci.river_job SET state = 'available', scheduled_at = now() WHERE state = 'scheduled'`) // of which no worker hears
+	q.execute(`UPDATE scidex_oci.river_job SET state = 'available', scheduled_at = now() WHERE state = 'scheduled'`) // of which no worker is notified
 	q.want("later", queue.Ended, outcome.Complete)
 }
 
-// A worker takes those of its classes, by priority and then in their order, and none before its time.
+// A worker takes jobs of its classes, by priority and then in their order, and none before its time.
 func TestQueueOrder(t *testing.T) {
 	q := newQueued(t)
 	const soon = 1500 * time.Millisecond
@@ -685,7 +686,7 @@ func TestQueueOrder(t *testing.T) {
 			place[id] = len(place)
 		}
 	}
-	// Two are taken at once, so that one may be passed by the next.
+	// Two are taken at once, so that the next one may overtake one.
 	for want, id := range []string{"first", "second", "past", "third", "last"} {
 		if got, ok := place[id]; !ok || got < want-1 || got > want+1 {
 			t.Errorf("%s was not taken as number %d: %v", id, want, place)
@@ -701,8 +702,7 @@ func TestQueueOrder(t *testing.T) {
 	}
 }
 
-// Of submissions that ask for the same one is queued, whoever comes first and however many come at once; what has ended, or
-// is to, is not the same.
+// Of equal submissions one is queued, however many come at once; one that has ended, or is canceled, does not count as equal.
 func TestQueueUnique(t *testing.T) {
 	q := newQueued(t)
 	ctx := context.WithoutCancel(t.Context())
@@ -748,7 +748,7 @@ func TestQueueUnique(t *testing.T) {
 	q.submit("alike") // without being asked for it does not matter
 }
 
-// What a worker gives back costs no try, waits for longer each time, and tells why until somebody has it.
+// A job that a worker returns costs no try, waits for longer each time, and shows why until another worker has it.
 func TestQueueReturned(t *testing.T) {
 	q := newQueued(t)
 	q.submit("a", func(s *queue.Submission) { s.Require = map[string]string{"gpu": "a100"} })
@@ -787,7 +787,7 @@ func TestQueueReturned(t *testing.T) {
 }
 
 // A job that cannot be read ends, with the row that waits for it; one without a row is canceled; one that a newer
-// scidex-oci has written waits for such a worker. None of them hides the others.
+// scidex-oci has written waits for a newer worker. None of them hides the others.
 func TestQueueGarbage(t *testing.T) {
 	q := newQueued(t)
 	for _, id := range []string{"bad", "newer"} {
@@ -826,7 +826,8 @@ func TestQueueGarbage(t *testing.T) {
 	}
 }
 
-// What a dead worker had is another's at once, also what it had not started; what was canceled meanwhile ends, and is not.
+// The jobs of a dead worker go to another at once, also those that it had not started; a job that was canceled in
+// between ends, and is not.
 func TestQueueRescued(t *testing.T) {
 	q := newQueued(t)
 	ids := []string{"started", "taken", "canceled"}

@@ -18,8 +18,7 @@ import (
 
 func plainly(err error) error { return err }
 
-// schemaUpTo is the schema as a program knew it whose latest version was this, with one more migration where up is
-// not empty.
+// schemaUpTo is the schema of a program whose latest version was this, with one more migration if up is not empty.
 func schemaUpTo(t testing.TB, version int64, up string) fs.FS {
 	t.Helper()
 	all, err := migrations.Postgres()
@@ -123,7 +122,7 @@ func wantVersion1(t *testing.T, c *Catalog) {
 	}
 }
 
-// Ten programs of a newer version meet; those of the older one go on, and cannot open it again.
+// Ten programs of a newer version migrate at once; programs of the older version go on, and cannot open the catalog again.
 func TestMigrateTogether(t *testing.T) {
 	server := theCluster(t)
 	url := server.url("boss", server.database(t))
@@ -254,7 +253,7 @@ func TestRoles(t *testing.T) {
 	must(t, boss.Delete(t.Context(), run.Key))
 }
 
-// The script gives the same where the tables were made before it ran, by one who is no member.
+// The script gives the same if the tables were made before it ran, by a role that is no member.
 func TestRolesAfterwards(t *testing.T) {
 	server := theCluster(t)
 	first := migrated(t, server)

@@ -23,7 +23,7 @@ import (
 // errRolledBack undoes a transaction.
 var errRolledBack = errors.New("rolled back")
 
-// bySQL calls submit as an orchestrator does, as the role of runs, and undoes it for a test that asks for that.
+// bySQL calls submit as an orchestrator does, as the role of runs, and undoes it if then is an error.
 func (q *queued) bySQL(request string, then error) (id string, err error) {
 	q.Helper()
 	err = q.catalog.Within(q.Context(), func(ctx context.Context, tx pgx.Tx) error {
@@ -35,8 +35,8 @@ func (q *queued) bySQL(request string, then error) (id string, err error) {
 	return id, err
 }
 
-// rows is what the tables have of an analysis but for its id, times, who has written it, and the digest that only --unique asks for:
-// run, labels and job.
+// rows is what the tables have of an analysis but for its id, times, who has written it, and the digest that only
+// --unique needs: run, labels and job.
 func (q *queued) rows(id string) (all string) {
 	q.Helper()
 	err := q.catalog.Reading(q.Context(), func(tx pgx.Tx) error {
@@ -52,7 +52,7 @@ func (q *queued) rows(id string) (all string) {
 	return all
 }
 
-// completes is a worker to whom all goes well.
+// completes is a worker that completes every job.
 func completes(ctx context.Context, c queue.Claim) error {
 	run, err := began(ctx, c)
 	if err == nil {
@@ -61,8 +61,7 @@ func completes(ctx context.Context, c queue.Claim) error {
 	return err
 }
 
-// What submit writes by SQL is to the letter what the program writes, with River's own insert; and nothing before the
-// commit.
+// submit in SQL writes exactly what the program writes with River's own insert, and nothing before the commit.
 func TestSubmitBySQL(t *testing.T) {
 	q := newQueued(t)
 	const request = `{"command": ["true"], "labels": {"k": "v", "empty": ""}, "memory": "64MiB"}`
@@ -94,7 +93,7 @@ func TestSubmitBySQL(t *testing.T) {
 	q.want(made, queue.Ended, outcome.Complete)
 }
 
-// A worker is told as by River's own insert.
+// A worker is notified as by River's own insert.
 func TestSubmitNotifies(t *testing.T) {
 	q := newQueued(t)
 	connections, err := q.catalog.Connections(t.Context())
@@ -129,7 +128,7 @@ func TestSubmitNotifies(t *testing.T) {
 	}
 }
 
-// What cannot be is refused with a code that a caller can tell, and the way out.
+// An invalid submission is refused with a code that a caller can recognise, and with advice.
 func TestSubmitRefuses(t *testing.T) {
 	q := newQueued(t)
 	err := q.catalog.Within(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
@@ -180,7 +179,7 @@ func TestSubmitRefuses(t *testing.T) {
 	}
 }
 
-// Of two transactions that want one id at the same moment the second waits, and is refused.
+// If two transactions submit one id at the same moment, the second waits and is refused.
 func TestSubmitAtTheSameMoment(t *testing.T) {
 	q := newQueued(t)
 	held, let, ended := make(chan bool), make(chan bool), make(chan error, 2)
@@ -228,7 +227,7 @@ func (q *queued) waitsForALock() {
 	q.Fatal("nobody waits")
 }
 
-// Before the queue has its tables, and to whoever is not in scidex_run, submit says so.
+// submit reports that the queue has no tables yet, or that the role is not in scidex_run.
 func TestSubmitWhereItCannot(t *testing.T) {
 	roles := postgres.Fresh(t)
 	call := func(ctx context.Context, tx pgx.Tx) error {
@@ -254,7 +253,7 @@ type analysis struct {
 
 func (analysis) Kind() string { return "scidex_analysis" }
 
-// A client of River's own in Go that only inserts, beside the row, does as well.
+// So does a client of River's own in Go that only inserts, next to the row.
 func TestSubmitByRiver(t *testing.T) {
 	q := newQueued(t)
 	request := json.RawMessage(`{"id": "a", "command": ["true"]}`)

@@ -52,7 +52,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// What text cannot hold does not keep a run from being committed.
+// Text that a column cannot hold does not prevent a commit.
 func TestNULAndBrokenText(t *testing.T) {
 	server := theCluster(t)
 	c := opened(t, server.url("runner", migrated(t, server)))

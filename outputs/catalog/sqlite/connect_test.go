@@ -32,7 +32,7 @@ func withRun(t *testing.T) (c *Catalog, path string, run catalog.Run) {
 
 func none() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }
 
-// TestReplaced: once its file has lost its name, a catalog answers nothing and takes nothing, and it makes no file; when the file
+// TestReplaced: once its file has lost its name, a catalog reads and writes nothing, and makes no file; when the file
 // is back, it goes on.
 func TestReplaced(t *testing.T) {
 	for name, replace := range map[string]func(path string) error{
@@ -96,7 +96,7 @@ func TestReplacedInTransaction(t *testing.T) {
 	must(t, errors.Join(c.Stands(), c.Commit(t.Context(), run, none))) // again, as after a lost answer
 }
 
-// TestEmptied: a file that was emptied in its place is another, too.
+// TestEmptied: a file that was emptied counts as replaced, too.
 func TestEmptied(t *testing.T) {
 	c, path, run := withRun(t)
 	must(t, os.Truncate(path, 0))

@@ -34,14 +34,14 @@ func closed(t *testing.T, path string) {
 	must(t, c.Close())
 }
 
-// freeze takes the right to write to a directory until the test ends.
+// freeze removes the write permission of a directory until the test ends.
 func freeze(t *testing.T, dir string) {
 	t.Helper()
 	must(t, os.Chmod(dir, 0o500))
 	t.Cleanup(func() { must(t, os.Chmod(dir, 0o700)) })
 }
 
-// content is what a regular file holds, and nothing where there is none.
+// content is what a regular file holds, and nothing if there is none.
 func content(t *testing.T, path string) string {
 	t.Helper()
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
@@ -194,8 +194,7 @@ func TestOpenRefuses(t *testing.T) {
 	})
 }
 
-// withoutOverride runs do on a thread that file modes hold for, also where the test is root's. The
-// thread ends with it.
+// withoutOverride runs do on a thread to which file modes apply, also if the test is root's. The thread ends with it.
 func withoutOverride(t *testing.T, do func()) {
 	t.Helper()
 	done := make(chan error)

@@ -36,8 +36,9 @@ func fullFS(t *testing.T, block, free int) (path string, fill func()) {
 	}
 }
 
-// TestSmallBlocks: on a full file system, whatever its blocks, a catalog is full and ends no process by SIGBUS. With small blocks it
-// is read in any case; with others where SQLite's index has room, 32 KiB, or is there already.
+// TestSmallBlocks: on a full file system, whatever its block size, the error is that it is full, and no process dies of
+// SIGBUS. With small blocks the catalog can always be read; with larger ones if SQLite's index has room, 32 KiB, or
+// exists.
 func TestSmallBlocks(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for a file system of its own")
@@ -80,8 +81,8 @@ func saysFull(err error) bool {
 	return strings.Contains(err.Error(), "the file system is full") && catalog.MayPass(err)
 }
 
-// TestLeavesLog: a catalog with a log, which an earlier version has left on small blocks, gets a rollback journal when there is room,
-// and ends no process when there is less.
+// TestLeavesLog: a catalog with a log, which an earlier version has left on small blocks, gets a rollback journal when
+// there is room, and no process dies when there is less.
 func TestLeavesLog(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for a file system of its own")

@@ -19,7 +19,7 @@ func longPath(t *testing.T, length int) string {
 	return filepath.Join(dir, strings.Repeat("f", length-len(dir)-1))
 }
 
-// SQLite says of a path that is too long that it cannot be opened, as of a file without rights.
+// For a path that is too long SQLite only reports that it cannot be opened, as for a file without rights.
 func TestLengthOfThePath(t *testing.T) {
 	longest, tooLong := longPath(t, maxPath), longPath(t, maxPath+1)
 	c, err := Open(t.Context(), longest)

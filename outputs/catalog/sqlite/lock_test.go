@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Whoever writes waits for its turn, asleep, while another process has it; that SQLite's lock is free does not matter.
+// A writer waits for its turn, asleep, while another process has it, even if SQLite's own lock is free.
 func TestTurn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	c := opened(t, path)
@@ -27,7 +27,7 @@ func TestTurn(t *testing.T) {
 	must(t, <-result)
 }
 
-// The turn is a courtesy: a lock that is never given back holds nobody up for longer than timeout.
+// The turn is only for fairness: a lock that is never released holds nobody up for longer than timeout.
 func TestTurnNotGiven(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	c := opened(t, path)
@@ -41,7 +41,7 @@ func TestTurnNotGiven(t *testing.T) {
 	must(t, c.Create(t.Context(), sample("b")))
 }
 
-// Patience is counted from the last turn of anybody, here one that is to come.
+// The timeout counts from the last turn of any process, here of one that is still to come.
 func TestTurnOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	opened(t, path)
@@ -55,7 +55,7 @@ func TestTurnOfOthers(t *testing.T) {
 	}
 }
 
-// Whoever comes to a turn tells it, also after the clock was set back.
+// A process that gets the turn records that in the file, also after the clock was set back.
 func TestTurnIsTold(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	opened(t, path)
@@ -71,7 +71,7 @@ func TestTurnIsTold(t *testing.T) {
 	}
 }
 
-// A turn of before the clock was set back keeps nobody waiting.
+// A turn from before the clock was set back holds nobody up.
 func TestTurnOfAnotherClock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	opened(t, path)
@@ -87,7 +87,7 @@ func TestTurnOfAnotherClock(t *testing.T) {
 	}
 }
 
-// A wait that was given up takes the lock from nobody.
+// An abandoned wait takes the lock from nobody.
 func TestLockGivenUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	over, err := lock(t.Context(), path, timeout)
@@ -109,7 +109,7 @@ func TestLockGivenUp(t *testing.T) {
 	again()
 }
 
-// However many turns were given up, one wait is left, and it takes the lock from nobody.
+// However many waits were abandoned, one is left, and it takes the lock from nobody.
 func TestTurnsGivenUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	c := opened(t, path)
@@ -145,7 +145,7 @@ func descriptors(t *testing.T, path string) (all []string) {
 	return all
 }
 
-// awaitWaiter returns once somebody sleeps for the lock of a file, which the kernel tells by "->" (proc_locks(5)).
+// awaitWaiter returns once a process sleeps for the lock of a file, which the kernel shows as "->" (proc_locks(5)).
 func awaitWaiter(t *testing.T, path string) {
 	t.Helper()
 	var st unix.Stat_t

@@ -14,7 +14,7 @@ var errLost = errors.New("there was one")
 
 func refused(context.Context) error { return errLost }
 
-// TestOpenIf: no catalog is made where allowNew forbids it, neither where there is no file nor in one that holds none.
+// TestOpenIf: no catalog is made if allowNew forbids it, neither if the file is missing nor if it holds no catalog.
 func TestOpenIf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	if _, err := OpenIf(t.Context(), path, refused); !errors.Is(err, errLost) {
@@ -85,7 +85,7 @@ func damagePages(t *testing.T, path string) {
 	must(t, errors.Join(err, f.Close()))
 }
 
-// TestOpenIfMeanwhile: where another process makes the catalog while allowNew looks, what it finds is of that one.
+// TestOpenIfMeanwhile: if another process makes the catalog while allowNew looks, allowNew may find traces of that catalog.
 func TestOpenIfMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	c, err := OpenIf(t.Context(), path, func(ctx context.Context) error {

@@ -52,7 +52,7 @@ func planOf(t *testing.T, c *Catalog, call func(c relational.Catalog) error) str
 	return plan(t, c, inSQLite(w.text), w.args...)
 }
 
-// Whatever a name asks for is found through an index.
+// Every form of a name is found through an index.
 func TestQueryPlans(t *testing.T) {
 	c := opened(t, filepath.Join(t.TempDir(), "catalog.db"))
 	must(t, c.Create(t.Context(), sample("a")))
@@ -101,8 +101,8 @@ func labelled(t *testing.T, path string, counts map[string]int) {
 	}
 }
 
-// What a listing reads does not depend on how many runs there are, where it need not: SQLite's plans depend on the schema
-// and the query alone, as long as nobody runs ANALYZE.
+// A listing that needs few runs does not read more of them if there are many: SQLite's plans depend only on the schema
+// and the query, as long as nobody runs ANALYZE.
 func TestListingPlans(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	c := opened(t, path)
@@ -142,7 +142,7 @@ func TestListingPlans(t *testing.T) {
 	}
 }
 
-// gc reads the digests of a million outputs from indexes alone, and no row of their runs.
+// gc reads the digests of a million outputs only from indexes, and no row of their runs.
 func TestDigestsPlan(t *testing.T) {
 	c := opened(t, filepath.Join(t.TempDir(), "catalog.db"))
 	got := plan(t, c, selectDigests)
@@ -159,7 +159,7 @@ func TestDigestsPlan(t *testing.T) {
 	}
 }
 
-// Both ways of a label find the same.
+// Both queries by a label find the same runs.
 func TestListByCommonLabel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	c := opened(t, path)
@@ -183,7 +183,7 @@ func TestListByCommonLabel(t *testing.T) {
 	}
 }
 
-// stats reads a million runs from an index alone, and sorts nothing.
+// stats reads a million runs only from an index, and sorts nothing.
 func TestUsagePlan(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	c := opened(t, path)

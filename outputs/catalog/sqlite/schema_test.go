@@ -28,7 +28,7 @@ func sample(id string) catalog.Run {
 	}
 }
 
-// execute runs SQL on a file past the catalog.
+// execute runs SQL on a file directly.
 func execute(t *testing.T, path, query string) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", path)
@@ -59,7 +59,7 @@ func next(t *testing.T, up string) (fstest.MapFS, int64) {
 
 func TestMigrate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	old := opened(t, path) // stays open meanwhile, as a long run's does
+	old := opened(t, path) // stays open, as a long run's does
 	must(t, old.Create(t.Context(), sample("before")))
 	id, err := old.CatalogID(t.Context())
 	must(t, err)
@@ -132,7 +132,7 @@ func TestMigrationThatBreaks(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	// The migration mended, it goes through.
+	// Once the migration is corrected, it succeeds.
 	mended, _ := next(t, `CREATE TABLE half (x INTEGER) STRICT;`)
 	c, err := open(t.Context(), path, mended, anyone)
 	must(t, err)

@@ -39,7 +39,7 @@ INSERT INTO sandbox_audit_event (analysis_id, attempt, ts, kind, path_or_addr, s
 
 const aDigest = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
-// released is the schema as a program knew it whose latest version was this.
+// released is the schema of a program whose latest version was this.
 func released(t *testing.T, version string) fs.FS {
 	t.Helper()
 	all, err := migrations.SQLite()
@@ -57,7 +57,7 @@ func released(t *testing.T, version string) fs.FS {
 	return schema
 }
 
-// A catalog of version 1 keeps what it has and learns what is new, and its backup is of version 1.
+// A catalog of version 1 keeps its rows and gets the new tables, and its backup is of version 1.
 func TestUpgradeFromVersion1(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	old, err := open(t.Context(), path, released(t, "00001"), anyone)
@@ -123,7 +123,7 @@ func wantNews(t *testing.T, c *Catalog) {
 	}
 }
 
-// wantRetention pins the old run, and gives its outputs up when it is not pinned.
+// wantRetention pins the old run, and drops its outputs when it is not pinned.
 func wantRetention(t *testing.T, c *Catalog) {
 	t.Helper()
 	key := catalog.Key{ID: "old", Attempt: 1}

@@ -138,7 +138,7 @@ func many(n int) func() (outputs.Entry, error) {
 	}
 }
 
-// TestCanceledAtTheEnd: who gives up before the COMMIT has committed nothing.
+// TestCanceledAtTheEnd: a write that is canceled before the COMMIT has committed nothing.
 func TestCanceledAtTheEnd(t *testing.T) {
 	c := opened(t, filepath.Join(t.TempDir(), "catalog.db"))
 	run := sample("a")

@@ -100,7 +100,8 @@ func encoded(t *testing.T, document any) string {
 	return string(text)
 }
 
-// TestCompare: what Describe makes agrees with its result, whatever the maker adds; every other change of a property about the run is found.
+// TestCompare: metadata of Describe agree with the result, also with what a maker may add; every other change of a
+// property about the run is found.
 func TestCompare(t *testing.T) {
 	run, r := recorded(t)
 	if got := compared(t, encoded(t, described(t, run, r)), r); got != "" {
@@ -138,7 +139,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareHostile: metadata that say something else by other means than a changed property.
+// TestCompareHostile: metadata that get another meaning by other means than a changed property.
 func TestCompareHostile(t *testing.T) {
 	run, r := recorded(t)
 	good := encoded(t, described(t, run, r))

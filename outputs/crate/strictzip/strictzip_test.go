@@ -201,7 +201,7 @@ func TestRefused(t *testing.T) {
 	}
 	end := func(data []byte) []byte { return data[len(data)-endSize:] }
 	le := binary.LittleEndian
-	// moved writes the directory's offset anew, and those in its entries, behind so many bytes.
+	// moved adapts the directory's offset, and those in its entries, after so many bytes were put in front.
 	moved := func(data []byte, by int) []byte {
 		e := end(data)
 		start := int(le.Uint32(e[16:]))
@@ -341,7 +341,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// FuzzOneReading: what is taken has the same files to who reads it from its beginning.
+// FuzzOneReading: an accepted archive has the same files for a program that reads it from its beginning.
 func FuzzOneReading(f *testing.F) {
 	f.Add(write(f, "a", "sub/", "sub/b", "stored/c"))
 	f.Add(write(f))

@@ -51,7 +51,7 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// TestCost: what would take long is not set.
+// TestCost: Markdown that would take long is not rendered.
 func TestCost(t *testing.T) {
 	for _, source := range []string{strings.Repeat("[", 64<<10), strings.Repeat("> ", 100) + "x", "a|b\n-|-\n" + strings.Repeat("|", 2000) + strings.Repeat("\nx", 2000)} {
 		p := page()

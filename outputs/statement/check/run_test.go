@@ -28,7 +28,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestRunRefusesLongResult: a file of which only the beginning is read is not said to be changed.
+// TestRunRefusesLongResult: a file of which only the beginning is read is not reported as changed.
 func TestRunRefusesLongResult(t *testing.T) {
 	var res result.Result
 	res.Statement = &result.Statement{SHA256: "statement", ResultSHA256: "result"}

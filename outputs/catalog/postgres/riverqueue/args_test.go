@@ -7,7 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// What is not allowed asks for what an analysis has by default, since it is refused where it is run.
+// A request that is not allowed gets the defaults of an analysis, since the worker that runs it refuses it.
 func TestJob(t *testing.T) {
 	usual := spec.Analysis{}.WithDefaults()
 	for request, want := range map[string]float64{
@@ -25,7 +25,7 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// What asks for the same has one digest, whatever it is called, and nothing else has.
+// Equal requests have one digest, whatever their ids, and others have another.
 func TestDigestOf(t *testing.T) {
 	const plain = `{"command": ["true"]}`
 	want, err := digestOf(json.RawMessage(plain))

@@ -13,7 +13,7 @@ type renewal struct {
 	other          int // when the other worker renewed last; -1: it has no row
 }
 
-// every are renewals every nine seconds on both clocks, from one second to another, beside another worker that is silent.
+// every are renewals every nine seconds on both clocks, from one second to another, with another worker that is silent.
 func every(from, to, other int) (all []renewal) {
 	for at := from; at <= to; at += 9 {
 		all = append(all, renewal{at, at, -1, other})
@@ -21,7 +21,7 @@ func every(from, to, other int) (all []renewal) {
 	return all
 }
 
-// moved are renewals with the database's clock, and what was written by it, set by some seconds.
+// moved are renewals after the database's clock was set by some seconds.
 func moved(all []renewal, database int) (set []renewal) {
 	for _, r := range all {
 		set = append(set, renewal{r.database + database, r.host, -1, r.other})
@@ -108,7 +108,7 @@ func TestDeadByLength(t *testing.T) {
 	}
 }
 
-// A worker that has lost its row has to watch anew.
+// A worker that has lost its row starts watching again.
 func TestLost(t *testing.T) {
 	o := Observer{Length: Default}
 	renew := func(from, to int) {
