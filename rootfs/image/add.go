@@ -78,7 +78,7 @@ func (s *Store) add(ctx context.Context, o Options, fetch func(context.Context, 
 	}
 	defer func() { err = errors.Join(err, root.Close()) }() // a repair may replace it
 	if !made {
-		if added.Repaired, err = root.heal(ctx); err != nil {
+		if added.Repaired, err = root.repairIfDamaged(ctx); err != nil {
 			return added, err
 		}
 	}
@@ -97,8 +97,8 @@ func pinned(reference string, manifest digest.Digest) string {
 	return reference + "@" + manifest.String()
 }
 
-// heal repairs a damaged root.
-func (r *Root) heal(ctx context.Context) (bool, error) {
+// repairIfDamaged repairs a damaged root.
+func (r *Root) repairIfDamaged(ctx context.Context) (bool, error) {
 	err := r.Check(ctx)
 	if !errors.Is(err, ErrDamaged) {
 		return false, err

@@ -45,7 +45,7 @@ func (s dockerSource) fetch(ctx context.Context, to *layout.Layout, tell func(Pr
 	if err := json.Unmarshal(text, &config); err != nil {
 		return ocispec.Descriptor{}, fmt.Errorf("config %s: %w", chosen.Config, err)
 	}
-	if err := ours(config.Platform); err != nil { // before copying layers in vain
+	if err := checkPlatform(config.Platform); err != nil { // before copying layers in vain
 		return ocispec.Descriptor{}, err
 	}
 	if len(config.RootFS.DiffIDs) != len(chosen.Layers) {

@@ -20,8 +20,8 @@ func opened(ctx context.Context, path string, kind int) (*os.File, error) {
 	return flock.Open(ctx, path, unix.O_RDONLY|unix.O_DIRECTORY, 0, kind)
 }
 
-// idle opens an unused directory and locks it exclusively, or returns ErrInUse.
-func idle(path string) (*os.File, error) {
+// lockUnused opens an unused directory and locks it exclusively, or returns ErrInUse.
+func lockUnused(path string) (*os.File, error) {
 	f, err := flock.TryDir(path)
 	if errors.Is(err, flock.ErrHeld) {
 		err = ErrInUse

@@ -19,7 +19,7 @@ import (
 
 // make unpacks an image into its root, unless another process has just done it.
 func (s *Store) make(ctx context.Context, c *contents, tell func(Progress)) error {
-	return s.beside(ctx, c, func(fresh *os.File) error {
+	return s.inNewRoot(ctx, c, func(fresh *os.File) error {
 		_, err := readRecord(s.root(c))
 		switch {
 		case err == nil:
@@ -31,7 +31,7 @@ func (s *Store) make(ctx context.Context, c *contents, tell func(Progress)) erro
 			return err
 		}
 		// A root without a valid record, from another version of this program, is exchanged.
-		old, err := idle(s.root(c))
+		old, err := lockUnused(s.root(c))
 		if errors.Is(err, fs.ErrNotExist) {
 			return os.Rename(fresh.Name(), s.root(c))
 		}
@@ -45,7 +45,7 @@ func (s *Store) make(ctx context.Context, c *contents, tell func(Progress)) erro
 
 // exchange unpacks an image again and replaces a root with an exclusive lock.
 func (s *Store) exchange(ctx context.Context, c *contents, old *os.File) error {
-	return s.beside(ctx, c, func(fresh *os.File) error {
+	return s.inNewRoot(ctx, c, func(fresh *os.File) error {
 		if err := s.build(ctx, c, fresh, nil); err != nil {
 			return err
 		}
@@ -53,9 +53,9 @@ func (s *Store) exchange(ctx context.Context, c *contents, old *os.File) error {
 	})
 }
 
-// beside calls do with an empty directory for an image's root, one caller at a time. If do fails, it removes the
+// inNewRoot calls do with an empty directory for an image's root, one caller at a time. If do fails, it removes the
 // directory.
-func (s *Store) beside(ctx context.Context, c *contents, do func(fresh *os.File) error) error {
+func (s *Store) inNewRoot(ctx context.Context, c *contents, do func(fresh *os.File) error) error {
 	release, err := s.layout.Hold(ctx)
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func isLayer(mediaType string) bool {
 }
 
 func (c *contents) checkConfig() error {
-	if err := ours(c.config.Platform); err != nil {
+	if err := checkPlatform(c.config.Platform); err != nil {
 		return err
 	}
 	if got, want := len(c.config.RootFS.DiffIDs), len(c.manifest.Layers); got != want {
@@ -94,8 +94,8 @@ func (c *contents) checkConfig() error {
 // host is this program's platform, and so all images'.
 var host = ocispec.Platform{OS: runtime.GOOS, Architecture: runtime.GOARCH}
 
-// ours refuses an image of another platform.
-func ours(p ocispec.Platform) error {
+// checkPlatform refuses an image of another platform.
+func checkPlatform(p ocispec.Platform) error {
 	if p.OS == host.OS && p.Architecture == host.Architecture {
 		return nil
 	}

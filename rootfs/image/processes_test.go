@@ -113,8 +113,8 @@ func bulky(t *testing.T, seed string) string {
 	return write(t, oci(t, map[string]*made{"": imageOf(t, layers...)}))
 }
 
-// settled checks what a kill has left: every name leads to a whole image, and a Sweep leaves nothing else.
-func settled(t *testing.T, s *Store, want int) {
+// checkLeftovers checks what a kill has left: every name leads to a whole image, and a Sweep leaves nothing else.
+func checkLeftovers(t *testing.T, s *Store, want int) {
 	t.Helper()
 	all, err := s.List()
 	must(t, err)
@@ -166,7 +166,7 @@ func TestKilledIn(t *testing.T) {
 		if err != nil || got.RootFiles != 3 {
 			t.Errorf("%s: imported %+v, %v", phase, got, err)
 		}
-		settled(t, s, 2)
+		checkLeftovers(t, s, 2)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestKilled(t *testing.T) {
 		time.Sleep(time.Duration(rand.IntN(600)) * time.Millisecond) // whenever it is, what is left must be whole
 		must(t, cmd.Process.Kill())
 		_ = cmd.Wait()
-		settled(t, s, -1)
+		checkLeftovers(t, s, -1)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestTogether(t *testing.T) {
 	if len(digests) != 1 {
 		t.Errorf("root digests %v", digests)
 	}
-	settled(t, s, 1)
+	checkLeftovers(t, s, 1)
 }
 
 // fillUp imports on a file system that is too small, which a user namespace lets anybody mount.

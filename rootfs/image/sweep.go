@@ -102,7 +102,7 @@ func (s *Store) needed() (map[string]bool, error) {
 
 // remove removes the directory of an unused root.
 func remove(ctx context.Context, path string, dry bool) error {
-	f, err := idle(path)
+	f, err := lockUnused(path)
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func (w *Writer) open(ctx context.Context) (err error) {
 	if err := w.resume(ctx); err != nil {
 		return err
 	}
-	return w.room()
+	return w.checkSpace()
 }
 
 // resume hashes what an earlier writer left. If that is longer than the blob, it is dropped.
@@ -104,8 +104,8 @@ func (w *Writer) resume(ctx context.Context) error {
 	return err
 }
 
-// room fails early if the file system lacks the space.
-func (w *Writer) room() error {
+// checkSpace fails early if the file system lacks the space.
+func (w *Writer) checkSpace() error {
 	var st unix.Statfs_t
 	if err := unix.Fstatfs(int(w.file.Fd()), &st); err != nil {
 		return err

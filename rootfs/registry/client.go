@@ -23,7 +23,7 @@ func (p *puller) connect() (done func()) {
 	client := &http.Client{
 		Transport: &retry.Transport{
 			Base:   to,
-			Policy: func() retry.Policy { return again{first: p.Backoff, mirror: p.from.mirror, log: p.Log} },
+			Policy: func() retry.Policy { return retryPolicy{first: p.Backoff, mirror: p.from.mirror, log: p.Log} },
 		},
 		CheckRedirect: checkRedirect,
 	}

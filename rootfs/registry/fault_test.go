@@ -177,7 +177,7 @@ func testBusyServerIsAskedAgain(t *testing.T, s *site) {
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {
-	a := again{first: time.Second, log: quiet()}
+	a := retryPolicy{first: time.Second, log: quiet()}
 	for value, want := range map[string]time.Duration{"17": 17 * time.Second, "120": 2 * time.Minute, "121": -1, "99999999999999999999": 0, "x": 0} {
 		resp := &http.Response{StatusCode: 503, Header: http.Header{"Retry-After": {value}}}
 		got, err := a.Retry(0, resp, nil)

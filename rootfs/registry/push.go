@@ -57,7 +57,7 @@ func Push(ctx context.Context, ref Reference, o Options, first Artifact, about .
 }
 
 func (p *puller) push(ctx context.Context, first Artifact, about []func(ocispec.Descriptor) Artifact) ([]ocispec.Descriptor, error) {
-	if err := p.greet(ctx); err != nil {
+	if err := p.probeTLS(ctx); err != nil {
 		return nil, err
 	}
 	desc, err := p.artifact(ctx, first, p.from.tag)
@@ -75,8 +75,8 @@ func (p *puller) push(ctx context.Context, first Artifact, about []func(ocispec.
 	return pushed, nil
 }
 
-// greet finds out whether the registry speaks TLS.
-func (p *puller) greet(ctx context.Context) error {
+// probeTLS finds out whether the registry speaks TLS.
+func (p *puller) probeTLS(ctx context.Context) error {
 	_, err := p.repo.Blobs().Exists(ctx, ocispec.DescriptorEmptyJSON)
 	if p.speaksPlainHTTP(err) {
 		p.repo.PlainHTTP = true

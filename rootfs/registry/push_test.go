@@ -89,7 +89,7 @@ func reader(t *testing.T, ref Reference) *remote.Repository {
 	how.applyDefaults()
 	p := &puller{Options: how, from: source{Reference: ref}}
 	t.Cleanup(p.connect())
-	if err := p.greet(t.Context()); err != nil {
+	if err := p.probeTLS(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return p.repo

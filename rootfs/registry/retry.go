@@ -22,20 +22,20 @@ const (
 	maxRetryWait = 2 * time.Minute  // accepted from a server; a longer wait is left to the user
 )
 
-// again is the retry policy (retry.Policy of oras): requests to a busy or restarting server are retried, and its
+// retryPolicy decides on retries (retry.Policy of oras): requests to a busy or restarting server are retried, and its
 // Retry-After (RFC 9110, 10.2.3) is honoured.
-type again struct {
+type retryPolicy struct {
 	first  time.Duration
 	mirror bool // another source is left
 	log    *slog.Logger
 }
 
 // Retry returns the wait before the next try, or a negative duration for none.
-func (a again) Retry(attempt int, resp *http.Response, err error) (time.Duration, error) {
-	if attempt >= a.tries(err) || err != nil && !retryable(err) || err == nil && !busy(resp.StatusCode) {
+func (p retryPolicy) Retry(attempt int, resp *http.Response, err error) (time.Duration, error) {
+	if attempt >= p.tries(err) || err != nil && !retryable(err) || err == nil && !busy(resp.StatusCode) {
 		return -1, nil
 	}
-	wait := backoff.Doubled(a.first, maxWait, attempt)
+	wait := backoff.Doubled(p.first, maxWait, attempt)
 	wait += rand.N(wait/4 + 1) // so that many pulls do not retry at once
 	if err == nil {
 		if asked, ok := retryAfter(resp.Header.Get("Retry-After"), time.Now()); ok {
@@ -45,16 +45,16 @@ func (a again) Retry(attempt int, resp *http.Response, err error) (time.Duration
 	if wait > maxRetryWait {
 		return -1, nil
 	}
-	a.log.Warn("a request is tried again", "in", wait.Round(time.Millisecond), "status", status(resp), "error", err)
+	p.log.Warn("a request is tried again", "in", wait.Round(time.Millisecond), "status", status(resp), "error", err)
 	return wait, nil
 }
 
 // tries bounds the retries. A mirror is retried twice, and not at all if it cannot be reached or does not answer.
-func (a again) tries(err error) int {
+func (p retryPolicy) tries(err error) int {
 	var dialing *net.OpError
 	var network net.Error
 	switch {
-	case !a.mirror:
+	case !p.mirror:
 		return maxTries
 	case errors.As(err, &dialing) && dialing.Op == "dial", errors.As(err, &network) && network.Timeout():
 		return 0

@@ -109,7 +109,7 @@ func (c *check) work(ctx context.Context) error {
 }
 
 func (c *check) chunk(stamps []byte) error {
-	dirs := trail{root: c.root}
+	dirs := openDirs{root: c.root}
 	defer dirs.close(0)
 	for len(stamps) > 0 {
 		s, rest, err := cutStamp(stamps)
@@ -132,9 +132,9 @@ func (c *check) chunk(stamps []byte) error {
 	return nil
 }
 
-// trail is the open directories on the way to the current one. Stamps are sorted by path, so each directory is opened
+// openDirs is the open directories on the way to the current one. Stamps are sorted by path, so each directory is opened
 // about once.
-type trail struct {
+type openDirs struct {
 	root int
 	dirs []opened
 }
@@ -144,7 +144,7 @@ type opened struct {
 	fd   int
 }
 
-func (t *trail) open(path []byte) (int, error) {
+func (t *openDirs) open(path []byte) (int, error) {
 	for len(t.dirs) > 0 && !t.dirs[len(t.dirs)-1].leadsTo(path) {
 		t.close(len(t.dirs) - 1)
 	}
@@ -170,7 +170,7 @@ func (o opened) leadsTo(path []byte) bool {
 }
 
 // close closes all but the first n.
-func (t *trail) close(n int) {
+func (t *openDirs) close(n int) {
 	for _, d := range t.dirs[n:] {
 		unix.Close(d.fd)
 	}

@@ -79,7 +79,7 @@ type writer struct {
 	file        atomicfile.File
 	stamps      *os.File
 	list, stamp *part
-	settled     time.Time // later changes postdate the read
+	lastTick    time.Time // later changes postdate the read
 	buf         []byte
 }
 
@@ -107,7 +107,7 @@ func write(ctx context.Context, root *os.File, path string, sums Sums, want *lis
 		return header{}, err
 	}
 	defer w.discard()
-	if w.settled, err = settle(ctx, w.stamps); err != nil {
+	if w.lastTick, err = waitForTick(ctx, w.stamps); err != nil {
 		return header{}, err
 	}
 	walk, err := newWalk(root, sums)
@@ -154,7 +154,7 @@ func (w *writer) discard() {
 }
 
 func (w *writer) add(e *entry) error {
-	if time.Unix(e.st.Ctim.Unix()).After(w.settled) {
+	if time.Unix(e.st.Ctim.Unix()).After(w.lastTick) {
 		return fmt.Errorf("%w: %q while it was sealed", ErrChanged, name(e.path))
 	}
 	w.Entries++
@@ -189,10 +189,10 @@ func (w *writer) publish(path string) error {
 	return w.file.Replace(path, atomicfile.Durable)
 }
 
-// settle waits until the file system's clock has advanced, and returns its previous time: changes until then have at
+// waitForTick waits until the file system's clock has advanced, and returns its previous time: changes until then have at
 // most that change time, later ones a later one. The clock of a file system ticks every few milliseconds, of some every
 // second; without this wait, a change right after the seal could have the same time as one before.
-func settle(ctx context.Context, f *os.File) (time.Time, error) {
+func waitForTick(ctx context.Context, f *os.File) (time.Time, error) {
 	before, err := touch(f)
 	for now := before; err == nil && !now.After(before); now, err = touch(f) {
 		select {

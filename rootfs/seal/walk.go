@@ -23,8 +23,8 @@ import (
 // maxDepth bounds the open directories.
 const maxDepth = 256
 
-// ahead is the number of entries in flight between the walk, the readers and the list.
-const ahead = 64
+// inFlight is the number of entries in flight between the walk, the readers and the list.
+const inFlight = 64
 
 // walk walks a root in list order. It enters each directory by name from its parent, never through a link or into another
 // mount. Files are read on all cores.
@@ -49,7 +49,7 @@ type pending struct {
 func newWalk(root *os.File, sums Sums) (*walk, error) {
 	w := &walk{
 		root: root, sums: sums, links: map[uint64]*pending{},
-		order: make(chan *pending, ahead), reads: make(chan *pending, ahead),
+		order: make(chan *pending, inFlight), reads: make(chan *pending, inFlight),
 	}
 	if err := unix.Fstat(int(root.Fd()), &w.top); err != nil {
 		return nil, err

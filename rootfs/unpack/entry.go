@@ -143,7 +143,7 @@ func (l *layer) directory(h *tar.Header, dir, base string) error {
 }
 
 // mkdir makes a directory, replacing what is known to be no directory; made is false if there was one.
-func (l *layer) mkdir(p place, base string) (made bool, err error) {
+func (l *layer) mkdir(p directory, base string) (made bool, err error) {
 	make := func() error { return unix.Mkdirat(p.fd, base, dirMode) }
 	switch kind, err := p.kind(base); {
 	case errors.Is(err, unix.ENOENT):
@@ -219,7 +219,7 @@ func (l *layer) hardLink(h *tar.Header, dir, base string) error {
 }
 
 // put makes an entry, replacing one of its name.
-func (l *layer) put(p place, base string, make func() error) error {
+func (l *layer) put(p directory, base string, make func() error) error {
 	err := make()
 	if errors.Is(err, unix.EEXIST) {
 		if err := l.remove(p, base, nil); err != nil {
@@ -247,7 +247,7 @@ func (l *layer) vacate(dir, base string) error {
 }
 
 // note records an entry of this layer. The lowest layer needs none.
-func (l *layer) note(p place, base string) {
+func (l *layer) note(p directory, base string) {
 	real := join(p.real, base)
 	l.names += int64(len(real))
 	if !l.empty {

@@ -57,13 +57,13 @@ func (r *Root) Sums() *Sums { return r.sums }
 // Layer applies the next layer, an uncompressed tar stream, and returns the digest of the whole stream, which is the
 // layer's diff id. It reads the stream to its end, past the end of the archive. After an error the directory is unusable.
 func (r *Root) Layer(ctx context.Context, stream io.Reader) (digest.Digest, error) {
-	ahead := readAhead(stream)
-	defer ahead.stop()
-	if err := r.apply(ctx, ahead); err != nil {
+	prefetched := readAhead(stream)
+	defer prefetched.stop()
+	if err := r.apply(ctx, prefetched); err != nil {
 		return "", err
 	}
 	r.empty = false
-	return ahead.digest(), nil
+	return prefetched.digest(), nil
 }
 
 func (r *Root) apply(ctx context.Context, stream io.Reader) error {
@@ -79,7 +79,7 @@ func (r *Root) apply(ctx context.Context, stream io.Reader) error {
 		hidden:  map[string]struct{}{},
 		skipped: map[string]struct{}{},
 		times:   map[string]unix.Timespec{},
-		parent:  place{fd: -1},
+		parent:  directory{fd: -1},
 	}
 	defer l.forget()
 	if err := l.entries(); err != nil {
@@ -104,8 +104,8 @@ type layer struct {
 	fresh, hidden, skipped map[string]struct{}
 	times                  map[string]unix.Timespec
 
-	parent place // of the last entry, for reuse
-	stale  bool  // something was removed: its name may mean another directory
+	parent directory // of the last entry, for reuse
+	stale  bool      // something was removed: its name may mean another directory
 }
 
 func (l *layer) entries() error {

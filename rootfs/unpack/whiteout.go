@@ -71,7 +71,7 @@ func (l *layer) isFresh(real string) bool {
 }
 
 // remove removes an entry and everything below it, except what to keep and the directories above that.
-func (l *layer) remove(p place, base string, keep func(real string) bool) error {
+func (l *layer) remove(p directory, base string, keep func(real string) bool) error {
 	l.stale = true
 	real := join(p.real, base)
 	kept := keep != nil && keep(real)
@@ -94,7 +94,7 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 	if err != nil {
 		return removed(real, err)
 	}
-	err = l.removeAll(place{real, real, fd}, keep)
+	err = l.removeAll(directory{real, real, fd}, keep)
 	unix.Close(fd)
 	if err != nil || kept {
 		return err
@@ -111,7 +111,7 @@ func (l *layer) remove(p place, base string, keep func(real string) bool) error 
 }
 
 // removeAll empties a directory, except what to keep.
-func (l *layer) removeAll(p place, keep func(real string) bool) error {
+func (l *layer) removeAll(p directory, keep func(real string) bool) error {
 	fd, err := beneath.Reopen(p.fd)
 	if err != nil {
 		return removed(p.real, err)

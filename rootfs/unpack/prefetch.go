@@ -9,9 +9,9 @@ import (
 	digest "github.com/opencontainers/go-digest"
 )
 
-// ahead reads and hashes a stream in a goroutine, a few blocks ahead: decompression and digest use another core than the
+// prefetcher reads and hashes a stream in a goroutine, a few blocks ahead: decompression and digest use another core than the
 // making of files.
-type ahead struct {
+type prefetcher struct {
 	blocks chan block
 	free   chan []byte
 	quit   chan struct{}
@@ -32,8 +32,8 @@ const (
 )
 
 // readAhead starts reading. stop ends it.
-func readAhead(r io.Reader) *ahead {
-	a := &ahead{
+func readAhead(r io.Reader) *prefetcher {
+	a := &prefetcher{
 		blocks: make(chan block, aheadBlocks),
 		free:   make(chan []byte, aheadBlocks),
 		quit:   make(chan struct{}),
@@ -46,7 +46,7 @@ func readAhead(r io.Reader) *ahead {
 	return a
 }
 
-func (a *ahead) run(r io.Reader) {
+func (a *prefetcher) run(r io.Reader) {
 	defer close(a.blocks)
 	for {
 		var buf []byte
@@ -78,7 +78,7 @@ func fill(r io.Reader, buf []byte) (n int, err error) {
 	return n, err
 }
 
-func (a *ahead) Read(p []byte) (int, error) {
+func (a *prefetcher) Read(p []byte) (int, error) {
 	for len(a.left) == 0 {
 		if a.current.err != nil {
 			return 0, a.current.err
@@ -98,12 +98,12 @@ func (a *ahead) Read(p []byte) (int, error) {
 }
 
 // digest is the whole stream's, after Read returned io.EOF.
-func (a *ahead) digest() digest.Digest {
+func (a *prefetcher) digest() digest.Digest {
 	return digest.NewDigest(digest.SHA256, a.sum)
 }
 
 // stop returns when reading has ended.
-func (a *ahead) stop() {
+func (a *prefetcher) stop() {
 	close(a.quit)
 	for range a.blocks { //nolint:revive // until it is closed
 	}

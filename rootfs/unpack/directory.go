@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
-// place is an open directory in the root.
-type place struct {
+// directory is an open directory in the root.
+type directory struct {
 	name string // as in the entry
 	real string // from the root, without links
 	fd   int    // O_PATH
@@ -28,7 +28,7 @@ const (
 
 // parentOf opens an entry's directory and makes missing ones, with the entry's time, so that the same layers make the
 // same root. It stays open for the next entry.
-func (l *layer) parentOf(dir string, mtime time.Time) (place, error) {
+func (l *layer) parentOf(dir string, mtime time.Time) (directory, error) {
 	if l.parent.fd >= 0 && l.parent.name == dir && !l.stale {
 		return l.parent, nil
 	}
@@ -37,12 +37,12 @@ func (l *layer) parentOf(dir string, mtime time.Time) (place, error) {
 		p, err = l.makeDirs(dir, mtime)
 	}
 	if err != nil {
-		return place{}, fmt.Errorf("its directory: %w", err)
+		return directory{}, fmt.Errorf("its directory: %w", err)
 	}
 	// Through links the entry may be deeper than its name.
 	if err := errors.Join(l.bounds.depth(join(p.real, "entry")), l.keepTime(p)); err != nil {
 		unix.Close(p.fd)
-		return place{}, err
+		return directory{}, err
 	}
 	l.forget()
 	l.parent, l.stale = p, false
@@ -58,7 +58,7 @@ func (l *layer) forget() {
 }
 
 // keepTime saves a directory's modification time before a change.
-func (l *layer) keepTime(p place) error {
+func (l *layer) keepTime(p directory) error {
 	if _, known := l.times[p.real]; known {
 		return nil
 	}
@@ -73,20 +73,20 @@ func (l *layer) keepTime(p place) error {
 
 // existing opens a directory, with links resolved as in the analysis: an absolute target starts at the root, and ".."
 // does not leave it.
-func (l *layer) existing(name string) (place, error) {
+func (l *layer) existing(name string) (directory, error) {
 	fd, err := l.open(name)
 	if err == nil {
-		return place{name, name, fd}, nil
+		return directory{name, name, fd}, nil
 	}
 	if !errors.Is(err, unix.ELOOP) {
-		return place{}, err
+		return directory{}, err
 	}
 	real, err := l.resolve(name)
 	if err != nil {
-		return place{}, err
+		return directory{}, err
 	}
 	fd, err = l.open(real)
-	return place{name, real, fd}, err
+	return directory{name, real, fd}, err
 }
 
 // open opens a directory by a path without links. The kernel confines it to the root.
@@ -146,20 +146,20 @@ func (l *layer) readlink(real, base string) (string, error) {
 }
 
 // makeDirs makes a directory and its parents, and opens it.
-func (l *layer) makeDirs(name string, mtime time.Time) (place, error) {
+func (l *layer) makeDirs(name string, mtime time.Time) (directory, error) {
 	real, err := l.resolve(name)
 	if err != nil {
-		return place{}, err
+		return directory{}, err
 	}
 	at, err := l.existing("")
 	if err != nil {
-		return place{}, err
+		return directory{}, err
 	}
 	for step := range strings.SplitSeq(real, "/") {
 		next, err := l.step(at, step, mtime)
 		unix.Close(at.fd)
 		if err != nil {
-			return place{}, err
+			return directory{}, err
 		}
 		at = next
 	}
@@ -168,24 +168,24 @@ func (l *layer) makeDirs(name string, mtime time.Time) (place, error) {
 }
 
 // step opens a subdirectory, and makes it if missing.
-func (l *layer) step(at place, base string, mtime time.Time) (place, error) {
+func (l *layer) step(at directory, base string, mtime time.Time) (directory, error) {
 	real := join(at.real, base)
 	fd, err := beneath.Open(at.fd, base, unix.O_PATH|unix.O_DIRECTORY)
 	if !errors.Is(err, unix.ENOENT) {
-		return place{real, real, fd}, err
+		return directory{real, real, fd}, err
 	}
 	if err := l.keepTime(at); err != nil {
-		return place{}, err
+		return directory{}, err
 	}
 	made, err := l.mkdir(at, base)
 	if err != nil {
-		return place{}, err
+		return directory{}, err
 	}
 	if made {
 		l.times[real] = timespec(mtime)
 	}
 	fd, err = beneath.Open(at.fd, base, unix.O_PATH|unix.O_DIRECTORY)
-	return place{real, real, fd}, err
+	return directory{real, real, fd}, err
 }
 
 // restoreTimes sets the directories' times from their entries, or from lower layers, except of those that were removed.
@@ -215,7 +215,7 @@ func setTime(fd int, mtime unix.Timespec) error {
 }
 
 // kind is the type of an entry (S_IFMT).
-func (p place) kind(base string) (uint32, error) {
+func (p directory) kind(base string) (uint32, error) {
 	var st unix.Stat_t
 	err := unix.Fstatat(p.fd, base, &st, unix.AT_SYMLINK_NOFOLLOW)
 	return st.Mode & unix.S_IFMT, err
@@ -254,7 +254,7 @@ func (l *layer) absent(name string) error {
 }
 
 // free proves that a directory has no entry of a name, by making one: ENOENT is no proof.
-func (l *layer) free(p place, base string) error {
+func (l *layer) free(p directory, base string) error {
 	if err := l.keepTime(p); err != nil {
 		return err
 	}
