@@ -60,7 +60,7 @@ func send(control *http.ResponseController, to io.Writer, from io.Reader) error 
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
 		}
-		if deadline := control.SetWriteDeadline(time.Now().Add(writePatience)); deadline != nil {
+		if deadline := control.SetWriteDeadline(time.Now().Add(writeTimeout)); deadline != nil {
 			return deadline
 		}
 		if _, failed := to.Write(kept); failed != nil {

@@ -73,7 +73,7 @@ func (s *Server) lookAt(ctx context.Context, key catalog.Key, here bool) (event,
 	if err != nil {
 		return event{}, false, err
 	}
-	going := Going{}
+	going := Active{}
 	if !run.State.Final() {
 		going = s.stores.Life.Look(ctx, run)
 	}
@@ -131,7 +131,7 @@ func (e event) text() ([]byte, error) {
 }
 
 func (t streamTo) send(text []byte) error {
-	if err := t.control.SetWriteDeadline(time.Now().Add(writePatience)); err != nil {
+	if err := t.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err
 	}
 	if _, err := t.Write(text); err != nil {

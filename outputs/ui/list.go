@@ -50,7 +50,7 @@ const shortID = 40
 
 // list is a page of runs, newest first. The next page starts after the last of them, wherever that is by then: no run is
 // counted or skipped.
-func (s *Server) list(ctx context.Context, r *http.Request) (m made, err error) {
+func (s *Server) list(ctx context.Context, r *http.Request) (m finishedPage, err error) {
 	values, err := query(r, "text", "state", "label", "after")
 	if err != nil {
 		return m, err

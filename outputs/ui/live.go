@@ -18,17 +18,17 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// goingShown is the maximum number of active runs shown.
-const goingShown = 100
+// activeShown is the maximum number of active runs shown.
+const activeShown = 100
 
 // board is the data of a page, or of an event, about all active runs.
 type board struct {
-	Count string   `json:"count"`
-	Runs  []moving `json:"runs"`
+	Count string      `json:"count"`
+	Runs  []activeRun `json:"runs"`
 }
 
-// moving is one active run.
-type moving struct {
+// activeRun is one active run.
+type activeRun struct {
 	Name      string `json:"name"`
 	Link      string `json:"link"`
 	Ran       string `json:"ran"`
@@ -41,7 +41,7 @@ type moving struct {
 }
 
 // live is the page of active runs.
-func (s *Server) live(ctx context.Context, r *http.Request) (m made, err error) {
+func (s *Server) live(ctx context.Context, r *http.Request) (m finishedPage, err error) {
 	if _, err := query(r); err != nil {
 		return m, err
 	}
@@ -56,14 +56,14 @@ func (s *Server) live(ctx context.Context, r *http.Request) (m made, err error) 
 
 // board reads the active runs.
 func (s *Server) board(ctx context.Context) (b board, err error) {
-	runs, err := s.stores.Runs.List(ctx, catalog.Filter{States: []outcome.State{outcome.Running, outcome.Queued}, Limit: goingShown + 1})
+	runs, err := s.stores.Runs.List(ctx, catalog.Filter{States: []outcome.State{outcome.Running, outcome.Queued}, Limit: activeShown + 1})
 	if err != nil {
 		return b, err
 	}
 	b.Count = count(len(runs))
-	b.Runs = []moving{}
-	for _, run := range runs[:min(len(runs), goingShown)] {
-		b.Runs = append(b.Runs, newMoving(run, s.stores.Life.Look(ctx, run)))
+	b.Runs = []activeRun{}
+	for _, run := range runs[:min(len(runs), activeShown)] {
+		b.Runs = append(b.Runs, newActiveRun(run, s.stores.Life.Look(ctx, run)))
 	}
 	return b, nil
 }
@@ -74,14 +74,14 @@ func count(n int) string {
 		return "No run goes on."
 	case n == 1:
 		return "One run goes on."
-	case n > goingShown:
-		return fmt.Sprintf("More than %d runs go on; these are the newest.", goingShown)
+	case n > activeShown:
+		return fmt.Sprintf("More than %d runs go on; these are the newest.", activeShown)
 	}
 	return fmt.Sprintf("%d runs go on.", n)
 }
 
-func newMoving(run catalog.Run, going Going) moving {
-	m := moving{
+func newActiveRun(run catalog.Run, going Active) activeRun {
+	m := activeRun{
 		Name: run.String(), Link: linkTo(run.Key), Ran: ranOf(run), State: going.State, Elapsed: format.Duration(going.ElapsedMS / 1000 * 1000), Labels: labelsOf(run),
 		CPU: "–", Memory: "–", Processes: "–",
 	}
@@ -93,7 +93,7 @@ func newMoving(run catalog.Run, going Going) moving {
 
 // single is the data of a page, or of an event, about one active run.
 type single struct {
-	moving
+	activeRun
 	Stdout []report.Piece `json:"stdout"`
 	Stderr []report.Piece `json:"stderr"`
 }
@@ -109,7 +109,7 @@ type unendedPage struct {
 }
 
 // unended is the page of an active run.
-func (s *Server) unended(ctx context.Context, run catalog.Run, result result.Result) (m made, err error) {
+func (s *Server) unended(ctx context.Context, run catalog.Run, result result.Result) (m finishedPage, err error) {
 	going := s.stores.Life.Look(ctx, run)
 	page := unendedPage{
 		Class: string(run.State), Message: result.Message, Result: result, CreatedAt: run.CreatedAt, Here: going.Here,
@@ -127,8 +127,8 @@ func (s *Server) unended(ctx context.Context, run catalog.Run, result result.Res
 }
 
 // single reads one run.
-func (s *Server) single(ctx context.Context, run catalog.Run, going Going) (single, error) {
-	one := single{moving: newMoving(run, going)}
+func (s *Server) single(ctx context.Context, run catalog.Run, going Active) (single, error) {
+	one := single{activeRun: newActiveRun(run, going)}
 	if !going.Here {
 		return one, nil // its output is on another host, or missing
 	}

@@ -58,7 +58,7 @@ func TestEventsOfAll(t *testing.T) {
 	if name != "runs" || b.Count != "One run goes on." || len(b.Runs) != 1 {
 		t.Fatalf("%s: %s", name, data)
 	}
-	want := moving{"going@1", "run?id=going%401", "true", "running", "5s", "1.5s", "3MiB", "2", ""}
+	want := activeRun{"going@1", "run?id=going%401", "true", "running", "5s", "1.5s", "3MiB", "2", ""}
 	if b.Runs[0] != want {
 		t.Errorf("%+v, want %+v", b.Runs[0], want)
 	}

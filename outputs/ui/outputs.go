@@ -32,7 +32,7 @@ type outputRow struct {
 }
 
 // outputs is a page of all outputs of an ended run, sorted by path. Those before the page are read too.
-func (s *Server) outputs(ctx context.Context, r *http.Request) (m made, err error) {
+func (s *Server) outputs(ctx context.Context, r *http.Request) (m finishedPage, err error) {
 	values, err := query(r, "id", "after")
 	if err != nil {
 		return m, err

@@ -77,8 +77,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 	return refuse(http.StatusNotFound, "There is no such page.")
 }
 
-// made is a finished page: what of a site it uses, and how it is written.
-type made struct {
+// finishedPage is a page: what of a site it uses, and how it is written.
+type finishedPage struct {
 	name   string // of this page's link, if every page has it
 	tools  any
 	events string       // the stream that its script reads, if any
@@ -86,19 +86,19 @@ type made struct {
 	write  func(site report.Site, to *bytes.Buffer) error
 }
 
-// place is a link on every page.
-type place struct {
+// navLink is a link on every page.
+type navLink struct {
 	Name, Address string
 	Here          bool // it is this very page
 }
 
-func (s *Server) top(page string) []place {
-	return []place{{"Runs", s.key.root(), page == "Runs"}, {"Going on", s.key.root() + livePage, page == "Going on"}}
+func (s *Server) top(page string) []navLink {
+	return []navLink{{"Runs", s.key.root(), page == "Runs"}, {"Going on", s.key.root() + livePage, page == "Going on"}}
 }
 
 // page renders a page and sends it once it is complete. A few run at a time: a page has some megabytes at most.
-func (s *Server) page(w http.ResponseWriter, r *http.Request, make func(context.Context, *http.Request) (made, error)) error {
-	ctx, cancel := context.WithTimeout(r.Context(), pagePatience)
+func (s *Server) page(w http.ResponseWriter, r *http.Request, make func(context.Context, *http.Request) (finishedPage, error)) error {
+	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 	defer cancel()
 	select {
 	case s.pages <- struct{}{}:
@@ -114,7 +114,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, make func(context.
 }
 
 // send writes a page and the policy that it needs.
-func (s *Server) send(w http.ResponseWriter, status int, m made) error {
+func (s *Server) send(w http.ResponseWriter, status int, m finishedPage) error {
 	css, err := fs.ReadFile(files, "ui.css")
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		http.Error(w, why, status)
 		return
 	}
-	m := made{write: func(site report.Site, to *bytes.Buffer) error { return site.Page(to, "message.html", why) }}
+	m := finishedPage{write: func(site report.Site, to *bytes.Buffer) error { return site.Page(to, "message.html", why) }}
 	if err := s.send(w, status, m); err != nil {
 		s.log.Error("a page was not made", "page", "message", "error", err)
 		http.Error(w, why, status)
@@ -166,7 +166,7 @@ func (s *Server) explain(err error) (int, string) {
 	case errors.Is(err, catalog.ErrAmbiguous):
 		return http.StatusBadRequest, "Several ids begin like this; give more of it."
 	case errors.Is(err, context.DeadlineExceeded):
-		return http.StatusServiceUnavailable, fmt.Sprintf("This took longer than %s; ask for less, as with a label or a state.", pagePatience)
+		return http.StatusServiceUnavailable, fmt.Sprintf("This took longer than %s; ask for less, as with a label or a state.", pageTimeout)
 	}
 	s.log.Error("a page was not made", "error", err)
 	return http.StatusInternalServerError, "This did not work: " + err.Error() + "."

@@ -24,7 +24,7 @@ type tools struct {
 type link struct{ Name, Address string }
 
 // run is the page of a run: a report if it has ended, else its current status.
-func (s *Server) run(ctx context.Context, r *http.Request) (m made, err error) {
+func (s *Server) run(ctx context.Context, r *http.Request) (m finishedPage, err error) {
 	values, err := query(r, "id")
 	if err != nil {
 		return m, err
@@ -73,7 +73,7 @@ func labelLinks(run catalog.Run) (all []link) {
 }
 
 // against compares two runs.
-func (s *Server) against(ctx context.Context, r *http.Request) (m made, err error) {
+func (s *Server) against(ctx context.Context, r *http.Request) (m finishedPage, err error) {
 	values, err := query(r, "id", "with")
 	if err != nil {
 		return m, err

@@ -9,8 +9,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// stopPatience is how long the answer to a stop request waits for the end of the run.
-const stopPatience = 8 * time.Second
+// stopTimeout is how long the answer to a stop request waits for the end of the run.
+const stopTimeout = 8 * time.Second
 
 // formRun returns a form's run, by its full name.
 func formRun(r *http.Request) (key catalog.Key, err error) {
@@ -38,7 +38,7 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), stopPatience)
+	ctx, cancel := context.WithTimeout(r.Context(), stopTimeout)
 	defer cancel()
 	if err := s.stores.Life.Stop(ctx, run); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return refuse(http.StatusConflict, "It was not stopped: "+err.Error()+".")

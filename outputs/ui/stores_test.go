@@ -39,7 +39,7 @@ type home struct {
 	request string
 
 	mu      sync.Mutex
-	going   Going
+	going   Active
 	log     string
 	stopped []catalog.Key
 }
@@ -54,7 +54,7 @@ func newHome(t testing.TB) *home {
 	ingest, err := blobs.NewIngest("test")
 	must(t, err)
 	t.Cleanup(func() { must(t, errors.Join(ingest.Close(), cat.Close())) })
-	return &home{Catalog: cat, blobs: blobs, ingest: ingest, going: Going{State: "running", Here: true, ElapsedMS: 5000, Use: &Use{1500, 3 << 20, 2}}}
+	return &home{Catalog: cat, blobs: blobs, ingest: ingest, going: Active{State: "running", Here: true, ElapsedMS: 5000, Use: &Use{1500, 3 << 20, 2}}}
 }
 
 func (h *home) stores() Stores { return Stores{Runs: h, Files: h, Life: h} }
@@ -75,7 +75,7 @@ func (h *home) Open(ctx context.Context, sha256 string) (io.ReadCloser, error) {
 	return h.blobs.Open(ctx, sha256)
 }
 
-func (h *home) Look(context.Context, catalog.Run) Going {
+func (h *home) Look(context.Context, catalog.Run) Active {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.going

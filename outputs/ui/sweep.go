@@ -80,7 +80,7 @@ type multiple struct {
 }
 
 // sweep is the page of a label.
-func (s *Server) sweep(ctx context.Context, r *http.Request) (m made, err error) {
+func (s *Server) sweep(ctx context.Context, r *http.Request) (m finishedPage, err error) {
 	values, err := query(r, "label", "table", "x", "y", "by", "image")
 	if err != nil {
 		return m, err

@@ -49,15 +49,15 @@ type Files interface {
 // Life watches and stops runs that have not ended.
 type Life interface {
 	// Look returns the current status of a run.
-	Look(ctx context.Context, run catalog.Run) Going
+	Look(ctx context.Context, run catalog.Run) Active
 	// Logs writes a run's standard output and standard error so far.
 	Logs(ctx context.Context, run catalog.Run, stdout, stderr io.Writer) error
 	// Stop requests the end of a run and waits for it until ctx ends. An error says why it cannot.
 	Stop(ctx context.Context, run catalog.Run) error
 }
 
-// Going is an active run.
-type Going struct {
+// Active is an active run.
+type Active struct {
 	State     string // as `ls` words it
 	Here      bool   // it runs on this host and can be stopped from here
 	ElapsedMS int64
@@ -83,12 +83,12 @@ const (
 	pagesAtOnce    = 4        // rendered at a time
 	streamsMax     = 16
 
-	headerPatience = 5 * time.Second
-	readPatience   = 10 * time.Second
-	pagePatience   = 10 * time.Second // to render
-	writePatience  = 30 * time.Second // for a page, or a part of a download
-	idlePatience   = 2 * time.Minute
-	farewell       = 3 * time.Second // for answers in progress at shutdown
+	headerTimeout   = 5 * time.Second
+	readTimeout     = 10 * time.Second
+	pageTimeout     = 10 * time.Second // to render
+	writeTimeout    = 30 * time.Second // for a page, or a part of a download
+	idleTimeout     = 2 * time.Minute
+	shutdownTimeout = 3 * time.Second // for answers in progress at shutdown
 )
 
 // Server is the application on one listener.
@@ -130,9 +130,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer end()
 	server := &http.Server{
 		Handler: s, BaseContext: func(net.Listener) context.Context { return base },
-		ReadHeaderTimeout: headerPatience, ReadTimeout: readPatience, WriteTimeout: writePatience, IdleTimeout: idlePatience,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		DisableGeneralOptionsHandler: true, MaxHeaderBytes: headerMax, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // client errors
 	}
-	limits := connlimit.Limits{Strangers: strangersMax, Kept: connectionsMax, Patience: readPatience}
-	return connlimit.Serve(ctx, s.listener, server, limits, farewell)
+	limits := connlimit.Limits{Strangers: strangersMax, Kept: connectionsMax, Patience: readTimeout}
+	return connlimit.Serve(ctx, s.listener, server, limits, shutdownTimeout)
 }

@@ -37,9 +37,9 @@ func (u uiRuns) Result(ctx context.Context, run catalog.Run) (result.Result, err
 }
 
 // Look is life with the control group's counters.
-func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Going {
+func (u uiLife) Look(ctx context.Context, run catalog.Run) ui.Active {
 	state, _ := u.Liveness(ctx, run)
-	going := ui.Going{State: state, ElapsedMS: workspace.Age(run).Milliseconds()}
+	going := ui.Active{State: state, ElapsedMS: workspace.Age(run).Milliseconds()}
 	live, err := watch.Attach(u.Host, run)
 	if err != nil {
 		return going // life reported why
