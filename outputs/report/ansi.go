@@ -124,9 +124,9 @@ func nearest(red, green, blue int) int {
 	return colour
 }
 
-// settled is a stream as a notebook shows it: of a line that was written several times, such as a progress bar, only
+// finalLines is a stream as a notebook shows it: of a line that was written several times, such as a progress bar, only
 // the last form.
-func settled(s string) string {
+func finalLines(s string) string {
 	if !strings.Contains(s, "\r") {
 		return s
 	}

@@ -13,7 +13,7 @@ type chooser struct {
 	results
 	blobs    Blobs
 	gallery  gallery
-	shelver  *shelver
+	books    *bookReader
 	pictures [][]result.Output // files of one figure
 	left     int64             // outputs that are not shown
 }
@@ -24,7 +24,7 @@ func (c *chooser) take(o result.Output) {
 	case o.Size == 0: // such as the figure of a run that failed while it drew; it is in the list of files
 	case isNotebook(o):
 		if c.keep(len(c.Books) < notebooksShown) {
-			c.Books = append(c.Books, c.shelver.book(o))
+			c.Books = append(c.Books, c.books.book(o))
 		}
 	case strings.HasPrefix(o.MediaType, "image/"):
 		c.picture(o)

@@ -32,7 +32,7 @@ func newFailure(r result.Result, blobs Blobs) *failure {
 			continue
 		}
 		if text, more := lastLines(blobs, stream.log.SHA256); strings.TrimSpace(text) != "" {
-			return &failure{stream.name, coloured(settled(text)), more}
+			return &failure{stream.name, coloured(finalLines(text)), more}
 		}
 	}
 	return nil

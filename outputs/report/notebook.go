@@ -60,8 +60,8 @@ type bookOutput struct {
 	Notes  []string
 }
 
-// shelver shows the notebooks of a page.
-type shelver struct {
+// bookReader reads the notebooks of a page.
+type bookReader struct {
 	gallery *gallery
 	unread  int64 // bytes of files that are left
 	room    int   // bytes that are left
@@ -69,12 +69,12 @@ type shelver struct {
 	shown   int
 }
 
-func newShelver(g *gallery) *shelver {
-	return &shelver{gallery: g, unread: notebookMax, room: notebookRoom, images: notebookImages}
+func newBookReader(g *gallery) *bookReader {
+	return &bookReader{gallery: g, unread: notebookMax, room: notebookRoom, images: notebookImages}
 }
 
 // book shows one notebook.
-func (s *shelver) book(o result.Output) book {
+func (s *bookReader) book(o result.Output) book {
 	s.shown++
 	b := book{Path: o.Path, Size: format.Size(o.Size)}
 	if s.unread -= o.Size; s.unread < 0 {
@@ -91,9 +91,9 @@ func (s *shelver) book(o result.Output) book {
 }
 
 // read takes the cells of a notebook, as many as there is room for.
-func (s *shelver) read(b *book, r io.Reader) {
+func (s *bookReader) read(b *book, r io.Reader) {
 	n, err := notebook.Read(r)
-	page := &pages{shelver: s, book: b}
+	page := &pages{bookReader: s, book: b}
 	page.markup = markup.Page{Text: page.text, Image: page.image, Region: page.region}
 	for i, c := range n.Cells {
 		if s.room <= 0 {
@@ -117,7 +117,7 @@ func (s *shelver) read(b *book, r io.Reader) {
 
 // pages writes the cells of one notebook.
 type pages struct {
-	*shelver
+	*bookReader
 	book    *book
 	markup  markup.Page
 	now     notebook.Cell
@@ -180,7 +180,7 @@ func (p *pages) output(o notebook.Output) bookOutput {
 	case o.Error:
 		shown.Class, shown.Text = "error", coloured(p.spend(o.Text))
 	case o.Stream != "":
-		shown.Text = coloured(p.spend(settled(o.Text)))
+		shown.Text = coloured(p.spend(finalLines(o.Text)))
 		if o.Stream == "stderr" {
 			shown.Class = "stderr"
 		}
@@ -274,12 +274,12 @@ func (p *pages) spend(text string) string {
 }
 
 func (p *pages) markdown(text string) template.HTML {
-	return p.made(p.markup.Markdown(text))
+	return p.written(p.markup.Markdown(text))
 }
 
-func (p *pages) html(text string) template.HTML { return p.made(p.markup.HTML(text)) }
+func (p *pages) html(text string) template.HTML { return p.written(p.markup.HTML(text)) }
 
-func (p *pages) made(text string) template.HTML {
+func (p *pages) written(text string) template.HTML {
 	p.room -= len(text) - p.inText
 	p.inText = 0
 	return template.HTML(text) //nolint:gosec // markup wrote it anew

@@ -145,7 +145,7 @@ func newResults(r result.Result, blobs Blobs) results {
 		return results{Note: "The contents of the outputs were removed by retention, at " + utc(r.OutputsRemovedAt) + ". The list below still has their digests."}
 	}
 	c := chooser{blobs: blobs, gallery: gallery{blobs: blobs}}
-	c.shelver = newShelver(&c.gallery)
+	c.books = newBookReader(&c.gallery)
 	for _, o := range r.Outputs {
 		c.take(o)
 	}

@@ -96,13 +96,13 @@ func newSeries(i int, name string, points []Point, across axis, up span) series 
 	s := series{Name: format.Cut(name, 40), Class: "s" + strconv.Itoa(i), Mark: shapes[i]}
 	sums, counts := map[float64]float64{}, map[float64]float64{}
 	for _, p := range points {
-		x := across.place(p.X)
+		x := across.position(p.X)
 		sums[x], counts[x] = sums[x]+p.Y, counts[x]+1
-		s.Marks = append(s.Marks, markAt{coordinate(x) + " " + coordinate(up.place(p.Y)), visible(format.Cut(p.Run, 80)) + ": " + visible(format.Cut(p.X, 40)) + ", " + short(p.Y)})
+		s.Marks = append(s.Marks, markAt{coordinate(x) + " " + coordinate(up.position(p.Y)), visible(format.Cut(p.Run, 80)) + ": " + visible(format.Cut(p.X, 40)) + ", " + short(p.Y)})
 	}
 	var line []string
 	for _, x := range slices.Sorted(maps.Keys(sums)) {
-		line = append(line, coordinate(x)+" "+coordinate(up.place(sums[x]/counts[x])))
+		line = append(line, coordinate(x)+" "+coordinate(up.position(sums[x]/counts[x])))
 	}
 	if len(line) > 1 {
 		s.Line = "M" + strings.Join(line, "L")
@@ -132,7 +132,7 @@ func (s span) padded() span {
 
 func (s span) share(v float64) float64 { return (v/2 - s.least/2) / (s.most/2 - s.least/2) } // halves do not overflow
 
-func (s span) place(v float64) float64 {
+func (s span) position(v float64) float64 {
 	return scatterTop + (1-s.share(v))*(scatterHeight-scatterTop-scatterBottom)
 }
 
@@ -149,7 +149,7 @@ func (s span) steps() (values []float64) {
 
 func (s span) ticks() (all []tick) {
 	for _, v := range s.steps() {
-		all = append(all, tick{coordinate(s.place(v)), short(v)})
+		all = append(all, tick{coordinate(s.position(v)), short(v)})
 	}
 	return all
 }
@@ -205,7 +205,7 @@ func (a axis) at(v float64) float64 {
 	return scatterLeft + inset + a.share(v)*(scatterWidth-scatterLeft-scatterRight-2*inset)
 }
 
-func (a axis) place(name string) float64 {
+func (a axis) position(name string) float64 {
 	if !a.number {
 		return a.at(float64(slices.Index(a.names, name)))
 	}
@@ -226,7 +226,7 @@ func (a axis) ticks() (all []tick) {
 	every := (len(a.names) + most - 1) / most
 	for i, name := range a.names {
 		if !a.number && i < most || a.number && i%every == 0 {
-			all = append(all, tick{coordinate(a.place(name)), visible(format.Cut(name, 12))})
+			all = append(all, tick{coordinate(a.position(name)), visible(format.Cut(name, 12))})
 		}
 	}
 	return all

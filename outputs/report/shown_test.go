@@ -136,7 +136,7 @@ func TestColoured(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	if got := settled("10%\r20%\nx\r\n\ry\r"); got != "20%\nx\ny" {
+	if got := finalLines("10%\r20%\nx\r\n\ry\r"); got != "20%\nx\ny" {
 		t.Errorf("%q", got)
 	}
 }

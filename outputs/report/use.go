@@ -30,14 +30,14 @@ func newUses(r result.Result) []use {
 		}
 		if used, text := spent(r, e.Limit); used > 0 {
 			u.Used = text
-			u.beside(used, quantity(e.Limit, e.Effective))
+			u.setShare(used, quantity(e.Limit, e.Effective))
 		}
 		all = append(all, u)
 	}
 	return all
 }
 
-func (u *use) beside(used, limit float64) {
+func (u *use) setShare(used, limit float64) {
 	if limit <= 0 {
 		return
 	}

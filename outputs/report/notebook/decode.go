@@ -126,7 +126,7 @@ func (d decoder) joined(most int, between string) (string, bool, error) {
 				fmt.Fprint(all, between)
 			}
 			var part string
-			part, err = d.part()
+			part, err = d.fragment()
 			fmt.Fprint(all, part)
 		}
 		if err == nil {
@@ -136,8 +136,8 @@ func (d decoder) joined(most int, between string) (string, bool, error) {
 	return strings.ToValidUTF8(all.String(), ""), all.Cut(), err // a last character may be cut
 }
 
-// part is one string of a list, "" for anything else.
-func (d decoder) part() (string, error) {
+// fragment is one string of a list, "" for anything else.
+func (d decoder) fragment() (string, error) {
 	token, err := d.Token()
 	if err != nil {
 		return "", err

@@ -115,7 +115,7 @@ func (c *Cell) output(d decoder) error {
 		}
 		return o.field(d, key)
 	})
-	o.settle(kind)
+	o.setKind(kind)
 	c.Outputs = append(c.Outputs, o)
 	return err
 }
@@ -143,8 +143,8 @@ func (o *Output) field(d decoder, key string) (err error) {
 	return err
 }
 
-// settle makes a stream, an error or a result of what was read. It comes last, since the fields of the file come in any order.
-func (o *Output) settle(kind string) {
+// setKind makes a stream, an error or a result of what was read. It comes last, since the fields of the file come in any order.
+func (o *Output) setKind(kind string) {
 	b := &o.Bundle
 	switch kind {
 	case "stream":
