@@ -37,8 +37,8 @@ type Remote interface {
 	String() string
 }
 
-// ErrPasses is wrapped by transient errors of a Remote.
-var ErrPasses = errors.New("blob store is not available")
+// ErrTransient is wrapped by transient errors of a Remote.
+var ErrTransient = errors.New("blob store is not available")
 
 // How long an unreferenced blob stays. In a directory a run that was just removed may be run again. In a shared store hosts
 // that do not see each other also rely on it, see docs/adr/0025.
@@ -86,7 +86,7 @@ func (s *Store) URL() string {
 
 // Keep makes sure that blobs are where rows may name them. Call it after Sync and before the commit, and before each
 // retry of a commit. In a directory they are there already, and Keep only checks that it Stands. It calls kept for each
-// uploaded blob, from several goroutines. An error is ErrPasses if it is transient.
+// uploaded blob, from several goroutines. An error is ErrTransient if it is transient.
 func (s *Store) Keep(ctx context.Context, digests []string, kept func()) error {
 	if s.remote == nil {
 		return s.Stands()

@@ -52,26 +52,26 @@ var (
 	ErrUnreachable = errors.New("the catalog cannot be reached")
 )
 
-// passing marks an error without changing its text.
-type passing struct{ error }
+// transient marks an error without changing its text.
+type transient struct{ error }
 
-func (p passing) Unwrap() error { return p.error }
+func (t transient) Unwrap() error { return t.error }
 
-// Passing marks a transient error: a lock that others hold, a full disk, an unreachable server.
-func Passing(err error) error { return passing{err} }
+// Transient marks a transient error: a lock that others hold, a full disk, an unreachable server.
+func Transient(err error) error { return transient{err} }
 
 // Unreachable marks an error of a server that cannot be reached, or is lost before anything was committed. It is transient too.
-func Unreachable(err error) error { return unreachable{Passing(err)} }
+func Unreachable(err error) error { return unreachable{Transient(err)} }
 
 type unreachable struct{ error }
 
 func (u unreachable) Unwrap() error        { return u.error }
 func (u unreachable) Is(target error) bool { return target == ErrUnreachable } //nolint:errorlint // errors.Is walks the chain
 
-// MayPass reports whether an error was marked by Passing: retry what must not be lost.
-func MayPass(err error) bool {
-	var p passing
-	return errors.As(err, &p)
+// IsTransient reports whether an error was marked by Transient: retry what must not be lost.
+func IsTransient(err error) bool {
+	var t transient
+	return errors.As(err, &t)
 }
 
 // Key names one run: the attempt-th execution (from 1) of an analysis.
@@ -179,7 +179,7 @@ type Catalog interface {
 	// left unchanged, and nil is returned if state and end are those of run (a retry after a lost reply), else
 	// ErrEnded. Entries are pulled until next returns io.EOF; any other error of next undoes everything and is
 	// returned. The transaction is open until then, so next must not wait for anything slow nor write to the catalog.
-	// Paths must be distinct. After a MayPass error the commit may be retried, with a next that starts again.
+	// Paths must be distinct. After a IsTransient error the commit may be retried, with a next that starts again.
 	//
 	// The values of Create for the request stay (CreatedAt, Labels, Request, Host, BootID, ToolVersion); Blobs are added to
 	// the existing ones; an empty StartedAt, Place or Report keeps the old value. An unknown run is ErrNotFound.

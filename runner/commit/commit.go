@@ -81,7 +81,7 @@ func retry(ctx context.Context, allowed func() bool, commit func() error) error 
 }
 
 // transient reports whether another try may help against an error of the catalog or of the blob store.
-func transient(err error) bool { return catalog.MayPass(err) || errors.Is(err, blob.ErrPasses) }
+func transient(err error) bool { return catalog.IsTransient(err) || errors.Is(err, blob.ErrTransient) }
 
 func givenUp(ctx context.Context, last error) error {
 	if last == nil {

@@ -14,7 +14,7 @@ import (
 
 func TestRetry(t *testing.T) {
 	final := errors.New("final")
-	passing := catalog.Passing(errors.New("passing"))
+	passing := catalog.Transient(errors.New("passing"))
 	for _, tt := range []struct {
 		name    string
 		timeout time.Duration
@@ -23,7 +23,7 @@ func TestRetry(t *testing.T) {
 	}{
 		{"at once", time.Hour, []error{nil}, nil},
 		{"what passes", time.Hour, []error{passing, passing, nil}, nil},
-		{"what passes in a blob store", time.Hour, []error{fmt.Errorf("put: %w", blob.ErrPasses), nil}, nil},
+		{"what passes in a blob store", time.Hour, []error{fmt.Errorf("put: %w", blob.ErrTransient), nil}, nil},
 		{"what does not", time.Hour, []error{passing, final, nil}, final},
 		{"no time", 0, []error{passing, nil}, passing},
 	} {

@@ -65,7 +65,7 @@ func (c committer) all(ctx context.Context) {
 
 // late reports, after an outcome, whether a command with another purpose skips the others: they would fail the same way.
 func (c committer) late(err error) bool {
-	return c.bounded() && (errors.Is(err, blob.ErrPasses) || !time.Now().Before(c.deadline))
+	return c.bounded() && (errors.Is(err, blob.ErrTransient) || !time.Now().Before(c.deadline))
 }
 
 // one commits one outcome, with the lock of its run, and removes what the run left.

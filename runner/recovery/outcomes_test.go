@@ -89,8 +89,8 @@ func TestOutcomesInBoundedTime(t *testing.T) {
 		tries   int
 		most    time.Duration
 	}{
-		{true, blob.ErrPasses, time.Hour, 1, uploadTime},
-		{true, blob.ErrPasses, 0, 1, 0},
+		{true, blob.ErrTransient, time.Hour, 1, uploadTime},
+		{true, blob.ErrTransient, 0, 1, 0},
 		{true, errors.New("refused"), uploadTime / 2, 3, uploadTime},
 		{true, errors.New("refused"), 0, 5, 0},
 		{false, errors.New("refused"), uploadTime, 5, 5 * uploadTime},

@@ -331,7 +331,7 @@ func usedAgain(t *testing.T, f Fixture) {
 			sweeper := f.Another(t)
 			all.Go(func() {
 				_, err := sweeper.Remove(t.Context(), found, before)
-				for errors.Is(err, blob.ErrPasses) { // a server may fail if two remove one object
+				for errors.Is(err, blob.ErrTransient) { // a server may fail if two remove one object
 					_, err = sweeper.Remove(t.Context(), found, before)
 				}
 				if err != nil {
@@ -346,7 +346,7 @@ func usedAgain(t *testing.T, f Fixture) {
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, blob.ErrPasses) {
+			if !errors.Is(err, blob.ErrTransient) {
 				t.Fatal(err)
 			}
 		}

@@ -72,8 +72,8 @@ func TestWrongReads(t *testing.T) {
 		plain  string // what another client has read
 		want   error
 	}{
-		"cut":            {func(w http.ResponseWriter) bool { return short(w, len(content), half) }, half, blob.ErrPasses},
-		"cut in chunks":  {func(w http.ResponseWriter) bool { return inChunks(w, half) }, half, blob.ErrPasses},
+		"cut":            {func(w http.ResponseWriter) bool { return short(w, len(content), half) }, half, blob.ErrTransient},
+		"cut in chunks":  {func(w http.ResponseWriter) bool { return inChunks(w, half) }, half, blob.ErrTransient},
 		"shorter":        {func(w http.ResponseWriter) bool { return short(w, len(half), half) }, half, cas.ErrCorrupt},
 		"longer":         {func(w http.ResponseWriter) bool { return short(w, len(content)+1, content+"x") }, content + "x", cas.ErrCorrupt},
 		"empty":          {func(w http.ResponseWriter) bool { return short(w, 0, "") }, "", cas.ErrCorrupt},
@@ -131,7 +131,7 @@ func TestWrongChecksum(t *testing.T) {
 				return true
 			})
 			s := open(t, "s3://"+newBucket(t)+"?endpoint="+endpoint)
-			if err := keep(t, s, content); !errors.Is(err, blob.ErrPasses) || !strings.Contains(err.Error(), "is kept with the checksum") {
+			if err := keep(t, s, content); !errors.Is(err, blob.ErrTransient) || !strings.Contains(err.Error(), "is kept with the checksum") {
 				t.Errorf("%v", err)
 			}
 			wrong.Store(0)
@@ -189,8 +189,8 @@ func TestPartsAreCut(t *testing.T) {
 	}
 	b, sum := openBucket(t, "s3://"+newBucket(t)+"?endpoint="+endpoint), blobtest.Digest(large)
 	cuts.Store(1000)
-	if err := b.put(t.Context(), sum, file(t, large), int64(len(large))); !errors.Is(err, blob.ErrPasses) {
-		t.Errorf("%v; want ErrPasses", err)
+	if err := b.put(t.Context(), sum, file(t, large), int64(len(large))); !errors.Is(err, blob.ErrTransient) {
+		t.Errorf("%v; want ErrTransient", err)
 	}
 	b.expectNothing(t, sum, 0)
 	cuts.Store(2)

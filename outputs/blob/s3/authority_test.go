@@ -69,7 +69,7 @@ func TestCertificates(t *testing.T) {
 			endpoint := overTLS(t, tc.by, tc.change)
 			s := open(t, "s3://"+bucket+"?endpoint="+endpoint)
 			want := strings.ReplaceAll(tc.want, "HOST", strings.TrimPrefix(endpoint, "https://"))
-			if err := keep(t, s, "content"); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, blob.ErrPasses) {
+			if err := keep(t, s, "content"); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, blob.ErrTransient) {
 				t.Errorf("%v; want %s", err, want)
 			}
 			if left, err := os.ReadDir(object(bucket, "")); err != nil || len(left) > 0 {
@@ -84,12 +84,12 @@ func TestSchemes(t *testing.T) {
 	t.Setenv("AWS_CA_BUNDLE", "")
 	plain := strings.TrimPrefix(theServer.Endpoint, "http://")
 	s := open(t, "s3://"+newBucket(t)+"?endpoint=https://"+plain)
-	if err := keep(t, s, "content"); err == nil || !strings.Contains(err.Error(), plain+" does not use TLS") || errors.Is(err, blob.ErrPasses) {
+	if err := keep(t, s, "content"); err == nil || !strings.Contains(err.Error(), plain+" does not use TLS") || errors.Is(err, blob.ErrTransient) {
 		t.Errorf("%v", err)
 	}
 	secure := strings.TrimPrefix(overTLS(t, registrytest.NewAuthority(t)), "https://")
 	s = open(t, "s3://"+newBucket(t)+"?endpoint=http://"+secure)
-	if err := keep(t, s, "content"); err == nil || !strings.Contains(err.Error(), "wants TLS; write https:// in the endpoint") || errors.Is(err, blob.ErrPasses) {
+	if err := keep(t, s, "content"); err == nil || !strings.Contains(err.Error(), "wants TLS; write https:// in the endpoint") || errors.Is(err, blob.ErrTransient) {
 		t.Errorf("%v", err)
 	}
 }

@@ -155,7 +155,7 @@ func (b *Bucket) SetCatalogID(ctx context.Context, id string) error {
 	err = b.writeID(ctx, id, only)
 	var answer minio.ErrorResponse
 	if errors.As(err, &answer) && (answer.StatusCode == http.StatusPreconditionFailed || answer.StatusCode == http.StatusConflict) {
-		return again(ctx, func() error { return b.haveCatalogID(ctx) })
+		return retry(ctx, func() error { return b.haveCatalogID(ctx) })
 	}
 	return err
 }
@@ -164,7 +164,7 @@ func (b *Bucket) SetCatalogID(ctx context.Context, id string) error {
 func (b *Bucket) haveCatalogID(ctx context.Context) error {
 	id, err := b.CatalogID(ctx)
 	if err == nil && id == "" {
-		err = &failure{fmt.Sprintf("blob store %s: another host is about to say which catalog it belongs to; try again", b), fs.ErrNotExist, blob.ErrPasses}
+		err = &failure{fmt.Sprintf("blob store %s: another host is about to say which catalog it belongs to; try again", b), fs.ErrNotExist, blob.ErrTransient}
 	}
 	return err
 }

@@ -111,8 +111,8 @@ func TestServerDiesInAPart(t *testing.T) {
 	s := open(t, "s3://bucket?endpoint=http://"+m.relay)
 	b := openBucket(t, "s3://bucket?endpoint=http://"+m.relay)
 	sum := blobtest.Digest(large)
-	if err := keep(t, s, large); !errors.Is(err, blob.ErrPasses) {
-		t.Errorf("%v; want ErrPasses", err)
+	if err := keep(t, s, large); !errors.Is(err, blob.ErrTransient) {
+		t.Errorf("%v; want ErrTransient", err)
 	}
 	m.kill()
 	if m.left.Load() > 0 {

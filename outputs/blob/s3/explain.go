@@ -16,7 +16,7 @@ import (
 )
 
 // failure explains a failed request in a sentence. It wraps the cause and its meaning: fs.ErrNotExist for a missing object,
-// blob.ErrPasses for a transient error.
+// blob.ErrTransient for a transient error.
 type failure struct {
 	text  string
 	cause error
@@ -33,7 +33,7 @@ func (b *Bucket) explain(about string, err error) error {
 	}
 	var given *serviceError
 	if errors.As(err, &given) {
-		return &failure{fmt.Sprintf("blob store %s: %s: %v", b, about, given), err, blob.ErrPasses}
+		return &failure{fmt.Sprintf("blob store %s: %s: %v", b, about, given), err, blob.ErrTransient}
 	}
 	var answer minio.ErrorResponse
 	if !errors.As(err, &answer) || answer.StatusCode == 0 && answer.Code == "" {
@@ -64,7 +64,7 @@ func (b *Bucket) unreachable(about string, err error) error {
 	}
 	var network net.Error
 	if errors.As(err, &network) || ended(err) || errors.Is(err, context.DeadlineExceeded) {
-		return &failure{fmt.Sprintf("blob store %s: %s: %s did not answer as it should: %v", b, about, b.client.EndpointURL().Host, plain(err)), err, blob.ErrPasses}
+		return &failure{fmt.Sprintf("blob store %s: %s: %s did not answer as it should: %v", b, about, b.client.EndpointURL().Host, plain(err)), err, blob.ErrTransient}
 	}
 	return fmt.Errorf("blob store %s: %s: %w", b, about, err)
 }
@@ -126,13 +126,13 @@ func meaning(answer minio.ErrorResponse) (wording, error) {
 		return says("bucket %q takes no more; make room in it"), nil
 	}
 	if answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode >= http.StatusInternalServerError {
-		return says("the server of bucket %q is not ready"), blob.ErrPasses
+		return says("the server of bucket %q is not ready"), blob.ErrTransient
 	}
 	if answer.StatusCode == http.StatusConflict { // such as OperationAborted; versitygw's ExistingObjectIsDirectory during a removal
-		return says("another request is changing the same name in bucket %q"), blob.ErrPasses
+		return says("another request is changing the same name in bucket %q"), blob.ErrTransient
 	}
 	if answer.Code == "XAmzContentSHA256Mismatch" || answer.Code == "BadDigest" {
-		return says("what arrived for bucket %q is not what was sent"), blob.ErrPasses
+		return says("what arrived for bucket %q is not what was sent"), blob.ErrTransient
 	}
 	return func(_ *Bucket, answer minio.ErrorResponse) string {
 		return fmt.Sprintf("%s (%s, HTTP %d)", answer.Message, answer.Code, answer.StatusCode)

@@ -93,8 +93,8 @@ func TestFaultsThatPass(t *testing.T) {
 			blobtest.Must(t, keep(t, s, content))
 			left.Store(1000)
 			err := keep(t, s, content+"!")
-			if !errors.Is(err, blob.ErrPasses) {
-				t.Errorf("%v; want ErrPasses", err)
+			if !errors.Is(err, blob.ErrTransient) {
+				t.Errorf("%v; want ErrTransient", err)
 			}
 			if has, err := s.Has(t.Context(), blobtest.Digest(content+"!")); has || err != nil {
 				t.Errorf("what was not put whole is there: %v, %v", has, err)
@@ -125,7 +125,7 @@ func TestFaultsThatStay(t *testing.T) {
 			t.Setenv("AWS_SECRET_ACCESS_KEY", tc.secret)
 			s := open(t, tc.url)
 			for what, err := range map[string]error{"put": keep(t, s, "content"), "id": s.SetCatalogID(t.Context(), "one")} {
-				if err == nil || !strings.Contains(err.Error(), tc.want) || errors.Is(err, blob.ErrPasses) || strings.Contains(err.Error(), tc.secret) {
+				if err == nil || !strings.Contains(err.Error(), tc.want) || errors.Is(err, blob.ErrTransient) || strings.Contains(err.Error(), tc.secret) {
 					t.Errorf("%s: %v; want %q", what, err, tc.want)
 				}
 			}
@@ -192,8 +192,8 @@ func TestCutDownload(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	s := open(t, "s3://"+bucket+"?endpoint="+endpoint)
-	if err := s.Verify(t.Context(), blobtest.Digest(content)); !errors.Is(err, blob.ErrPasses) {
-		t.Errorf("%v; want ErrPasses", err)
+	if err := s.Verify(t.Context(), blobtest.Digest(content)); !errors.Is(err, blob.ErrTransient) {
+		t.Errorf("%v; want ErrTransient", err)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestCatalogIDOfTheFirst(t *testing.T) {
 // The error says that a server cannot be reached, or does not answer.
 func TestNobodyAnswers(t *testing.T) {
 	s := open(t, "s3://bucket?endpoint=http://127.0.0.1:1")
-	if err := keep(t, s, "content"); !errors.Is(err, blob.ErrPasses) || !strings.Contains(err.Error(), "127.0.0.1:1 did not answer") {
+	if err := keep(t, s, "content"); !errors.Is(err, blob.ErrTransient) || !strings.Contains(err.Error(), "127.0.0.1:1 did not answer") {
 		t.Errorf("%v", err)
 	}
 	quiet := between(t, func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true })
@@ -224,7 +224,7 @@ func TestNobodyAnswers(t *testing.T) {
 	s = open(t, "s3://bucket?endpoint="+quiet)
 	i := blobtest.Publish(t, s, "content")
 	defer i.Close()
-	if err := s.Keep(ctx, blobtest.Digests("content"), func() {}); !errors.Is(err, blob.ErrPasses) {
+	if err := s.Keep(ctx, blobtest.Digests("content"), func() {}); !errors.Is(err, blob.ErrTransient) {
 		t.Errorf("%v", err)
 	}
 }

@@ -184,8 +184,8 @@ func (b *Bucket) putWhole(ctx context.Context, digest string, f *os.File, size i
 		return err
 	}
 	options := wholeBody(minio.PutObjectOptions{UserMetadata: map[string]string{checksumHeader: base64.StdEncoding.EncodeToString(sum)}})
-	return again(ctx, func() error {
-		put, err := b.client.PutObject(ctx, b.Bucket, b.blobKey(digest), once(io.NewSectionReader(f, 0, size), size), size, "", digest, options)
+	return retry(ctx, func() error {
+		put, err := b.client.PutObject(ctx, b.Bucket, b.blobKey(digest), unseekable(io.NewSectionReader(f, 0, size), size), size, "", digest, options)
 		if err != nil {
 			return b.explain("put blob "+digest, err)
 		}
@@ -199,7 +199,7 @@ func (b *Bucket) took(digest, answered string) error {
 	if answered == "" || err == nil && hex.EncodeToString(got) == digest {
 		return nil
 	}
-	return fmt.Errorf("blob store %s: what was put with the digest %s is kept with the checksum %q, the server says: %w", b, digest, answered, blob.ErrPasses)
+	return fmt.Errorf("blob store %s: what was put with the digest %s is kept with the checksum %q, the server says: %w", b, digest, answered, blob.ErrTransient)
 }
 
 // wholeBody sends the body as it is, signed by its digest. Otherwise the client signs it in chunks over plain HTTP, and some
@@ -231,7 +231,7 @@ func (b *Bucket) putParts(ctx context.Context, digest string, f *os.File, size i
 	for i := range parts {
 		group.Go(func() (err error) {
 			part := io.NewSectionReader(f, int64(i)*partSize, min(partSize, size-int64(i)*partSize))
-			return again(each, func() (err error) {
+			return retry(each, func() (err error) {
 				parts[i], err = b.putPart(each, key, upload, i+1, part)
 				return err
 			})
@@ -252,7 +252,7 @@ func (b *Bucket) putPart(ctx context.Context, key, upload string, n int, part *i
 	if err != nil {
 		return done, err
 	}
-	put, err := b.client.PutObjectPart(ctx, b.Bucket, key, upload, n, once(io.NewSectionReader(part, 0, part.Size()), part.Size()), part.Size(), minio.PutObjectPartOptions{Sha256Hex: digest, DisableContentSha256: true})
+	put, err := b.client.PutObjectPart(ctx, b.Bucket, key, upload, n, unseekable(io.NewSectionReader(part, 0, part.Size()), part.Size()), part.Size(), minio.PutObjectPartOptions{Sha256Hex: digest, DisableContentSha256: true})
 	if err != nil {
 		return done, b.explain("put part "+strconv.Itoa(n)+" of "+key, err)
 	}
@@ -291,8 +291,8 @@ const smallMost = 1 << 20
 // write writes a small own object.
 func (b *Bucket) write(ctx context.Context, name string, content []byte, options minio.PutObjectOptions) error {
 	sum := sha256.Sum256(content)
-	return again(ctx, func() error {
-		_, err := b.client.PutObject(ctx, b.Bucket, b.key(name), once(bytes.NewReader(content), int64(len(content))), int64(len(content)), "", hex.EncodeToString(sum[:]), wholeBody(options))
+	return retry(ctx, func() error {
+		_, err := b.client.PutObject(ctx, b.Bucket, b.key(name), unseekable(bytes.NewReader(content), int64(len(content))), int64(len(content)), "", hex.EncodeToString(sum[:]), wholeBody(options))
 		return b.explained("write "+name, err)
 	})
 }

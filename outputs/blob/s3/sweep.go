@@ -86,7 +86,7 @@ func (b *Bucket) spared(ctx context.Context, s sweeps, digests []string) error {
 
 // busy is transient.
 func (b *Bucket) busy() error {
-	return fmt.Errorf("blob store %s: a gc of another host is removing a blob of the same content: %w", b, blob.ErrPasses)
+	return fmt.Errorf("blob store %s: a gc of another host is removing a blob of the same content: %w", b, blob.ErrTransient)
 }
 
 // Remove removes those of the blobs that are still older than before.

@@ -25,7 +25,7 @@ func TestOpenRemoval(t *testing.T) {
 	blobtest.Must(t, b.write(t.Context(), name, []byte(strings.Join(blobtest.Digests("b", "a", "c"), "\n")), minio.PutObjectOptions{}))
 	blobtest.Must(t, keep(t, s, "other"))
 	for _, content := range []string{"a", "b", "c"} {
-		if err := keep(t, s, "other", content); !errors.Is(err, blob.ErrPasses) {
+		if err := keep(t, s, "other", content); !errors.Is(err, blob.ErrTransient) {
 			t.Errorf("%s: %v", content, err)
 		}
 	}
@@ -50,7 +50,7 @@ func TestRemovalEndsWhileItIsRead(t *testing.T) {
 		return false
 	})
 	s := open(t, "s3://"+bucket+"?endpoint="+endpoint)
-	if err := keep(t, s, "content"); !errors.Is(err, blob.ErrPasses) {
+	if err := keep(t, s, "content"); !errors.Is(err, blob.ErrTransient) {
 		t.Errorf("the blob was removed meanwhile: %v", err)
 	}
 	blobtest.Must(t, keep(t, s, "content"))
@@ -109,8 +109,8 @@ func TestRemovalKilledWhileBlobsArePut(t *testing.T) {
 		return false
 	})
 	s := open(t, "s3://"+bucket+"?endpoint="+endpoint)
-	if err := keep(t, s, "content"); !errors.Is(err, blob.ErrPasses) || looks != 2 {
-		t.Errorf("%v, after %d looks; want ErrPasses: the blob is gone", err, looks)
+	if err := keep(t, s, "content"); !errors.Is(err, blob.ErrTransient) || looks != 2 {
+		t.Errorf("%v, after %d looks; want ErrTransient: the blob is gone", err, looks)
 	}
 }
 

@@ -33,7 +33,7 @@ func transport(dial func(ctx context.Context, network, address string) (net.Conn
 			if err != nil {
 				return nil, err
 			}
-			return moving{c, answer}, nil
+			return stallConn{c, answer}, nil
 		},
 		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: 2 * dialMost, ResponseHeaderTimeout: answer, ExpectContinueTimeout: time.Second,
@@ -41,27 +41,27 @@ func transport(dial func(ctx context.Context, network, address string) (net.Conn
 	}
 }
 
-// moving is a connection that fails when a write, or a read while nothing is written, times out.
-type moving struct {
+// stallConn is a connection that fails when a write, or a read while nothing is written, times out.
+type stallConn struct {
 	net.Conn
 	answer time.Duration // stallMost at least
 }
 
-func (m moving) Read(p []byte) (int, error) {
-	if err := m.SetReadDeadline(time.Now().Add(m.answer)); err != nil {
+func (c stallConn) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.answer)); err != nil {
 		return 0, err
 	}
-	return m.Conn.Read(p)
+	return c.Conn.Read(p)
 }
 
 // Write extends the read timeout as well: net/http waits in a read for the answer before it sends the body.
-func (m moving) Write(p []byte) (int, error) {
+func (c stallConn) Write(p []byte) (int, error) {
 	now := time.Now()
-	if err := m.SetReadDeadline(now.Add(m.answer)); err != nil {
+	if err := c.SetReadDeadline(now.Add(c.answer)); err != nil {
 		return 0, err
 	}
-	if err := m.SetWriteDeadline(now.Add(stallMost)); err != nil {
+	if err := c.SetWriteDeadline(now.Add(stallMost)); err != nil {
 		return 0, err
 	}
-	return m.Conn.Write(p)
+	return c.Conn.Write(p)
 }

@@ -56,7 +56,7 @@ func send(t *testing.T, bound time.Duration, answer func(server net.Conn)) error
 	pipe := transport(func(context.Context, string, string) (net.Conn, error) { return client, nil }, bound, nil)
 	defer pipe.CloseIdleConnections()
 	pipe.Proxy = nil
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://bucket/", once(strings.NewReader(strings.Repeat("x", sent)), sent))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://bucket/", unseekable(strings.NewReader(strings.Repeat("x", sent)), sent))
 	blobtest.Must(t, err)
 	request.ContentLength = sent
 	got, err := pipe.RoundTrip(request)

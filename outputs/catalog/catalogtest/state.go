@@ -11,14 +11,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
-// standing is a state of a run, with a distinct reason.
-type standing struct {
+// stateCase is a state of a run, with a distinct reason.
+type stateCase struct {
 	state  outcome.State
 	reason outcome.Reason
 }
 
-// standings is all states.
-var standings = []standing{
+// allStates is all states.
+var allStates = []stateCase{
 	{outcome.Queued, ""},
 	{outcome.Running, ""},
 	{outcome.Complete, "exit"},
@@ -33,11 +33,11 @@ var standings = []standing{
 func testStates(t *testing.T, d Driver) {
 	c := fresh(t, d)
 	n := 0
-	for _, from := range standings {
-		for _, to := range append(standings, standing{"asleep", ""}) {
+	for _, from := range allStates {
+		for _, to := range append(allStates, stateCase{"asleep", ""}) {
 			for _, change := range changes(c) {
 				n++
-				run := bring(t, c, fmt.Sprint("run-", n), from)
+				run := createIn(t, c, fmt.Sprint("run-", n), from)
 				want := run
 				want.State, want.Reason, want.FinishedAt = to.state, to.reason, created().Add(time.Hour)
 				want.Place, want.Report = json.RawMessage(`{"new":1}`), json.RawMessage(`{"new":2}`)
@@ -72,8 +72,8 @@ func changes(c catalog.Catalog) []change {
 	}
 }
 
-// bring makes a run in a state.
-func bring(t *testing.T, c catalog.Catalog, id string, at standing) catalog.Run {
+// createIn makes a run in a state.
+func createIn(t *testing.T, c catalog.Catalog, id string, at stateCase) catalog.Run {
 	t.Helper()
 	run := catalog.Run{Key: catalog.Key{ID: id, Attempt: 1}, Outcome: outcome.Outcome{State: outcome.Running}, CreatedAt: created()}
 	if !at.state.Final() {

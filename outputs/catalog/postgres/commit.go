@@ -9,7 +9,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
@@ -17,26 +16,22 @@ import (
 // for a minute, before it reads the first entry; so it does after a COMMIT whose reply was lost, to check whether it was
 // committed.
 func (c *Catalog) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
-	err := c.commit(ctx, run, next, beside{})
-	if err != nil {
-		return fmt.Errorf("commit run %q: %w", relational.Label(run.Key), c.explain(err))
-	}
-	return nil
+	return c.commitWith(ctx, run, next, commitOptions{})
 }
 
-// beside is what else the transaction that ends a run does, unless the run has ended in the same way before.
-type beside struct {
+// commitOptions is what else the transaction that ends a run does, unless the run has ended in the same way before.
+type commitOptions struct {
 	also   func(ctx context.Context, tx pgx.Tx) error // if not nil, after the end
 	queued bool                                       // the run must be queued: else it is catalog.ErrEnded
 }
 
-func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), b beside) error {
+func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), o commitOptions) error {
 	if err := run.ValidateEnd(); err != nil {
 		return err
 	}
 	err := c.writePatiently(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		if b.queued {
-			was, err := dialect.Standing(ctx, transaction{tx}, run.Key)
+		if o.queued {
+			was, err := dialect.ReadState(ctx, transaction{tx}, run.Key)
 			if err != nil {
 				return err
 			}
@@ -45,10 +40,10 @@ func (c *Catalog) commit(ctx context.Context, run catalog.Run, next func() (outp
 			}
 		}
 		ended, err := dialect.End(ctx, transaction{tx}, run, next)
-		if err != nil || !ended || b.also == nil {
+		if err != nil || !ended || o.also == nil {
 			return err
 		}
-		return b.also(ctx, tx)
+		return o.also(ctx, tx)
 	})
 	var unknown *outcomeUnknown
 	if errors.As(err, &unknown) {
@@ -63,7 +58,7 @@ func (c *Catalog) look(ctx context.Context, run catalog.Run, unknown *outcomeUnk
 	var ended bool
 	err := retry(ctx, c.timeout, func() error {
 		return c.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
-			was, err := dialect.Standing(ctx, transaction{tx}, run.Key)
+			was, err := dialect.ReadState(ctx, transaction{tx}, run.Key)
 			if ended = was.State.Final(); err != nil || !ended {
 				return err
 			}

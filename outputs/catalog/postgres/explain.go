@@ -57,7 +57,7 @@ func (e *standbyError) Unwrap() error { return e.err }
 func (c *Catalog) explain(err error) error {
 	var unknown *outcomeUnknown
 	if errors.As(err, &unknown) { // it is explained already
-		return catalog.Passing(err)
+		return catalog.Transient(err)
 	}
 	var connecting *pgconn.ConnectError
 	if errors.As(err, &connecting) && !errors.Is(err, context.Canceled) {
@@ -67,14 +67,14 @@ func (c *Catalog) explain(err error) error {
 	switch code := codeOf(err); {
 	case errors.As(err, &standby), code == codeReadOnly:
 		return fmt.Errorf("PostgreSQL at %s can only be read, as a standby can; name the primary with --db, or several hosts and target_session_attrs=read-write: %w",
-			c.to, catalog.Passing(err))
+			c.to, catalog.Transient(err))
 	case code == codeNotAllowed:
 		return fmt.Errorf("the role %q may not do this (%w); grant it scidex_run, which is enough for all but removing runs and changing the schema: these take scidex_admin",
 			c.to.user, err)
 	case code == codeLockTimeout:
-		return fmt.Errorf("another process has held the row for %s; try again when it is done: %w", timeout, catalog.Passing(err))
+		return fmt.Errorf("another process has held the row for %s; try again when it is done: %w", timeout, catalog.Transient(err))
 	case code == codeDiskFull:
-		return fmt.Errorf("the server's disk is full; free some space and try again: %w", catalog.Passing(err))
+		return fmt.Errorf("the server's disk is full; free some space and try again: %w", catalog.Transient(err))
 	case gone(err):
 		return fmt.Errorf("the connection to PostgreSQL at %s was lost; try again: %w", c.to, catalog.Unreachable(err))
 	default:

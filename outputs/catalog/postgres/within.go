@@ -44,7 +44,7 @@ func NotAllowed(err error) bool { return codeOf(err) == codeNotAllowed }
 func (c *Catalog) Connections(ctx context.Context) (*pgxpool.Pool, error) {
 	config := c.pool.Config().Copy()
 	config.MaxConns, config.MaxConnIdleTime, config.HealthCheckPeriod = 4, time.Minute, 15*time.Second
-	config.AfterConnect = serverGivesUp
+	config.AfterConnect = setServerTimeouts
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.to, err)
@@ -58,16 +58,16 @@ func ConnectAs(ctx context.Context, pool *pgxpool.Pool) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := serverGivesUp(ctx, conn); err != nil {
+	if err := setServerTimeouts(ctx, conn); err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
 	return conn, nil
 }
 
-// serverGivesUp makes the server drop a connection whose worker's host vanished, as dialer does here: else it counts against
+// setServerTimeouts makes the server drop a connection whose worker's host vanished, as dialer does here: else it counts against
 // max_connections for two hours. It also drops one that is idle in a transaction, such as that of a stopped worker: that
 // would lock rows of jobs, or the lead, for as long.
-func serverGivesUp(ctx context.Context, conn *pgx.Conn) error {
+func setServerTimeouts(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, fmt.Sprintf(`set idle_in_transaction_session_timeout = '30s'; set tcp_keepalives_idle = '%ds'; set tcp_keepalives_interval = '%ds'; set tcp_keepalives_count = %d; set tcp_user_timeout = '%ds'`,
 		int(probeAfter.Seconds()), int(probeEvery.Seconds()), probes, int(unacknowledged.Seconds())), pgx.QueryExecModeSimpleProtocol)
 	return err
@@ -103,7 +103,7 @@ func Last(ctx context.Context, tx pgx.Tx, id string) (run catalog.Run, err error
 // Begin turns a queued run into a running one, on the host and with the request of run. It returns catalog.ErrExists if it
 // is not queued.
 func Begin(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
-	was, err := dialect.Standing(ctx, transaction{tx}, run.Key)
+	was, err := dialect.ReadState(ctx, transaction{tx}, run.Key)
 	if err != nil {
 		return err
 	}
@@ -136,18 +136,18 @@ func End(ctx context.Context, tx pgx.Tx, run catalog.Run) error {
 func (c *Catalog) CommitWith(
 	ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), also func(ctx context.Context, tx pgx.Tx) error,
 ) error {
-	return c.commitBeside(ctx, run, next, beside{also: also})
+	return c.commitWith(ctx, run, next, commitOptions{also: also})
 }
 
 // CommitQueued is CommitWith for a run that no worker has started; else it returns catalog.ErrEnded.
 func (c *Catalog) CommitQueued(
 	ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), also func(ctx context.Context, tx pgx.Tx) error,
 ) error {
-	return c.commitBeside(ctx, run, next, beside{also: also, queued: true})
+	return c.commitWith(ctx, run, next, commitOptions{also: also, queued: true})
 }
 
-func (c *Catalog) commitBeside(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), b beside) error {
-	if err := c.commit(ctx, run, next, b); err != nil {
+func (c *Catalog) commitWith(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), o commitOptions) error {
+	if err := c.commit(ctx, run, next, o); err != nil {
 		return fmt.Errorf("commit run %q: %w", relational.Label(run.Key), c.explain(err))
 	}
 	return nil

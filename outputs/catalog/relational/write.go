@@ -90,7 +90,7 @@ func (d Dialect) insertBlobs(ctx context.Context, tx Tx, run catalog.Run) error 
 // Update changes a run that has not ended.
 func (c Catalog) Update(ctx context.Context, run catalog.Run) error {
 	return c.change(ctx, "update", run.Key, func(ctx context.Context, tx Tx) error {
-		was, err := c.d.Standing(ctx, tx, run.Key)
+		was, err := c.d.ReadState(ctx, tx, run.Key)
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (c Catalog) Update(ctx context.Context, run catalog.Run) error {
 // Amend replaces the end of an ended run.
 func (c Catalog) Amend(ctx context.Context, run catalog.Run) error {
 	return c.change(ctx, "amend", run.Key, func(ctx context.Context, tx Tx) error {
-		was, err := c.d.Standing(ctx, tx, run.Key)
+		was, err := c.d.ReadState(ctx, tx, run.Key)
 		if err != nil {
 			return err
 		}
@@ -171,8 +171,8 @@ func (c Catalog) change(ctx context.Context, verb string, key catalog.Key, do fu
 	return nil
 }
 
-// Standing reads the state and reason of a run, and locks its row until the transaction ends.
-func (d Dialect) Standing(ctx context.Context, tx Tx, key catalog.Key) (was catalog.Run, err error) {
+// ReadState reads the state and reason of a run, and locks its row until the transaction ends.
+func (d Dialect) ReadState(ctx context.Context, tx Tx, key catalog.Key) (was catalog.Run, err error) {
 	err = one(ctx, tx, func(row Row) error { return row.Scan(&was.State, &was.Reason) },
 		`SELECT state, coalesce(reason, '') FROM scidex_oci.analysis_run WHERE id = $1 AND attempt = $2 FOR UPDATE`, d.Text(key.ID), key.Attempt)
 	return was, err
@@ -209,7 +209,7 @@ func (d Dialect) SameEnd(ctx context.Context, tx Tx, run catalog.Run) error {
 
 // End writes the end of a run, its entries, blobs and events. ended is false if the run has ended so before.
 func (d Dialect) End(ctx context.Context, tx Tx, run catalog.Run, next func() (outputs.Entry, error)) (ended bool, err error) {
-	was, err := d.Standing(ctx, tx, run.Key)
+	was, err := d.ReadState(ctx, tx, run.Key)
 	if err != nil {
 		return false, err
 	}

@@ -137,7 +137,7 @@ func (c *Catalog) Stands() error {
 
 // logStands checks that the write-ahead log at its name has every page that SQLite's index counts in it: a log that was truncated
 // or removed under this process has lost commits. A log that another program has just emptied (wal_checkpoint(TRUNCATE)) may
-// look like it for a moment, so that the error is a passing one.
+// look like it for a moment, so that the error is a transient one.
 func (c *Catalog) logStands(ctx context.Context, conn *sql.Conn) error {
 	const header, frameHeader = 32, 24 // bytes (sqlite.org/fileformat2.html#the_write_ahead_log)
 	var busy, pages, copied, pageSize int64
@@ -157,5 +157,5 @@ func (c *Catalog) logStands(ctx context.Context, conn *sql.Conn) error {
 	if err == nil && info.Size() >= header+pages*(frameHeader+pageSize) {
 		return nil
 	}
-	return catalog.Passing(fmt.Errorf("its log %q has been truncated or removed; end all commands that use the catalog, and restore both from a backup", c.named.log()))
+	return catalog.Transient(fmt.Errorf("its log %q has been truncated or removed; end all commands that use the catalog, and restore both from a backup", c.named.log()))
 }

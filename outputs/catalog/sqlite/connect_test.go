@@ -55,7 +55,7 @@ func TestReplaced(t *testing.T) {
 				"List":   second(c.List(t.Context(), catalog.Filter{})),
 				"ID":     second(c.CatalogID(t.Context())),
 			} {
-				if !errors.Is(err, errReplaced) || catalog.MayPass(err) {
+				if !errors.Is(err, errReplaced) || catalog.IsTransient(err) {
 					t.Errorf("%s: %v", call, err)
 				}
 			}
@@ -119,7 +119,7 @@ func TestCutLog(t *testing.T) {
 			c, path, run := withRun(t)
 			must(t, cut(path+"-wal"))
 			run.State, run.FinishedAt = outcome.Complete, run.CreatedAt
-			if err := c.Commit(t.Context(), run, none); err == nil || !catalog.MayPass(err) || !strings.Contains(err.Error(), "truncated or removed") {
+			if err := c.Commit(t.Context(), run, none); err == nil || !catalog.IsTransient(err) || !strings.Contains(err.Error(), "truncated or removed") {
 				t.Errorf("commit: %v", err)
 			}
 		})

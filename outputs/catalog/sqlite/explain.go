@@ -21,7 +21,7 @@ func busy(err error) bool {
 func explainAt(path string, err error) error {
 	var e sqlite3.Error
 	if errors.As(err, &e) && (e.Code == sqlite3.ErrCantOpen || e.Code == sqlite3.ErrFull) && inodes.UsedUp(path) {
-		return fmt.Errorf("%s, and try again: %w", inodes.Advice, catalog.Passing(err))
+		return fmt.Errorf("%s, and try again: %w", inodes.Advice, catalog.Transient(err))
 	}
 	return explain(err)
 }
@@ -41,13 +41,13 @@ func explain(err error) error {
 	case sqlite3.ErrCorrupt:
 		return fmt.Errorf("the database is damaged; restore it from a backup: %w", err)
 	case sqlite3.ErrFull:
-		return fmt.Errorf("the file system is full; free some space and try again: %w", catalog.Passing(err))
+		return fmt.Errorf("the file system is full; free some space and try again: %w", catalog.Transient(err))
 	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrCantOpen:
 		return fmt.Errorf("the file or its directory cannot be written; make them writable for you: %w", err)
 	case sqlite3.ErrBusy:
-		return fmt.Errorf("another process has held the lock for %s; try again when it is done: %w", timeout, catalog.Passing(err))
+		return fmt.Errorf("another process has held the lock for %s; try again when it is done: %w", timeout, catalog.Transient(err))
 	case sqlite3.ErrIoErr:
-		return catalog.Passing(err)
+		return catalog.Transient(err)
 	default:
 		return err
 	}

@@ -78,7 +78,7 @@ func TestSmallBlocks(t *testing.T) {
 }
 
 func saysFull(err error) bool {
-	return strings.Contains(err.Error(), "the file system is full") && catalog.MayPass(err)
+	return strings.Contains(err.Error(), "the file system is full") && catalog.IsTransient(err)
 }
 
 // TestLeavesLog: a catalog with a log, which an earlier version has left on small blocks, gets a rollback journal when

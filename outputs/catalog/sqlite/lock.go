@@ -27,26 +27,26 @@ const tick = time.Second
 // The lock is on a file next to the catalog's that is never removed: otherwise two processes could hold locks on two
 // files of one name.
 func lock(ctx context.Context, catalog string, timeout time.Duration) (unlock func(), err error) {
-	var t turns
-	return t.lock(ctx, catalog, timeout)
+	var l locker
+	return l.lock(ctx, catalog, timeout)
 }
 
 // locker takes the lock for one caller, again and again. An abandoned wait goes on, since nothing can end it: the next
 // call uses it, so that there is never more than one.
-type turns struct{ aside *wait }
+type locker struct{ abandoned *wait }
 
-func (t *turns) lock(ctx context.Context, catalog string, timeout time.Duration) (unlock func(), err error) {
-	if w := t.aside; w != nil && w.resume() {
-		return t.await(ctx, w, timeout)
+func (l *locker) lock(ctx context.Context, catalog string, timeout time.Duration) (unlock func(), err error) {
+	if w := l.abandoned; w != nil && w.resume() {
+		return l.await(ctx, w, timeout)
 	}
-	t.aside = nil
+	l.abandoned = nil
 	file, err := os.OpenFile(catalog+".lock", os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	switch err = flock.Try(file, flock.Exclusive); {
 	case errors.Is(err, flock.ErrHeld):
-		return t.await(ctx, begin(file), timeout)
+		return l.await(ctx, begin(file), timeout)
 	case err != nil:
 		_ = file.Close()
 		return nil, fmt.Errorf("lock %q: %w", file.Name(), err)
@@ -55,11 +55,11 @@ func (t *turns) lock(ctx context.Context, catalog string, timeout time.Duration)
 }
 
 // await continues a wait for the lock, and keeps it for the next call on a timeout.
-func (t *turns) await(ctx context.Context, w *wait, timeout time.Duration) (unlock func(), err error) {
-	t.aside = nil
+func (l *locker) await(ctx context.Context, w *wait, timeout time.Duration) (unlock func(), err error) {
+	l.abandoned = nil
 	err = w.await(ctx, timeout)
 	if errors.Is(err, errHeld) || ctx.Err() != nil {
-		t.aside = w
+		l.abandoned = w
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock %q: %w", w.file.Name(), err)

@@ -31,7 +31,7 @@ type Catalog struct {
 	// writing holds one token while this handle writes, so that its goroutines queue here and only processes contend for the
 	// file.
 	writing chan struct{}
-	turns   turns // of the token's holder
+	locker  locker // of the token's holder
 	// timeout bounds the wait for the write lock of the file.
 	timeout time.Duration
 }

@@ -62,7 +62,7 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 // cannot have the lock, because the file is another user's or its holder is stopped, the process tries SQLite's own
 // lock anyway.
 func (c *Catalog) turn(ctx context.Context) (over func()) {
-	over, err := c.turns.lock(ctx, c.path, c.timeout)
+	over, err := c.locker.lock(ctx, c.path, c.timeout)
 	if err != nil {
 		return func() {}
 	}

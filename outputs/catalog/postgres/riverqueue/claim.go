@@ -48,20 +48,20 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 		if run, err = postgres.Last(ctx, tx, c.job.Args.ID); err != nil {
 			return err
 		}
-		told, err := c.told(ctx, tx)
+		status, err := c.status(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if told.last > 0 && run.Attempt > told.last { // of "run --again", or of another job
+		if status.last > 0 && run.Attempt > status.last { // of "run --again", or of another job
 			done = true
 			return c.finish(ctx, tx)
 		}
-		if told.canceled && !run.State.Final() { // its worker died before handling that
+		if status.canceled && !run.State.Final() { // its worker died before handling that
 			if err := postgres.End(ctx, tx, endedByCancel(run)); err != nil {
 				return err
 			}
 		}
-		if told.canceled || run.State == outcome.Complete || run.State == outcome.Failed || run.State == outcome.Canceled && !givenBack(run) {
+		if status.canceled || run.State == outcome.Complete || run.State == outcome.Failed || run.State == outcome.Canceled && !returnedByWorker(run) {
 			done = true
 			return c.finish(ctx, tx)
 		}
@@ -73,7 +73,7 @@ func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err 
 				return c.finish(ctx, tx)
 			}
 		}
-		if told.paused { // River has not notified this worker yet, or never will
+		if status.paused { // River has not notified this worker yet, or never will
 			return &queue.Later{After: pausedFor, Why: "the queue is paused"}
 		}
 		switch run.State {
@@ -125,9 +125,9 @@ func (c *claim) keepFirst(ctx context.Context, tx pgx.Tx, queued catalog.Run) er
 	return err
 }
 
-// givenBack reports whether the worker of a canceled run should have returned its job but could not record that with the end
+// returnedByWorker reports whether the worker of a canceled run should have returned its job but could not record that with the end
 // of the run: the network failed or it was killed.
-func givenBack(run catalog.Run) bool {
+func returnedByWorker(run catalog.Run) bool {
 	return strings.Contains(run.Message, queue.ByDrain) || strings.Contains(run.Message, queue.ByOverdue)
 }
 
@@ -145,11 +145,11 @@ func (c *claim) Commit(ctx context.Context, run catalog.Run, next func() (output
 		commit = c.queue.catalog.CommitWith
 	}
 	return commit(ctx, run, next, func(ctx context.Context, tx pgx.Tx) error {
-		told, err := c.told(ctx, tx)
+		status, err := c.status(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if then == queue.Finish || told.canceled {
+		if then == queue.Finish || status.canceled {
 			return c.finish(ctx, tx)
 		}
 		_, err = c.requeue(ctx, tx, run)
@@ -169,13 +169,13 @@ const pausedFor = 3 * time.Second
 
 // jobStatus is what other processes wrote about a job: whether it was canceled, after which River does not run it
 // again, whether its queue is paused, and the attempt queued last for it, 0 if not recorded.
-type told struct {
+type jobStatus struct {
 	canceled, paused bool
 	last             int
 }
 
 // status reads it. Cancel locks the run's row: either status sees the cancellation, or Cancel ends the row that is queued here.
-func (c *claim) told(ctx context.Context, tx pgx.Tx) (t told, err error) {
+func (c *claim) status(ctx context.Context, tx pgx.Tx) (t jobStatus, err error) {
 	err = tx.QueryRow(ctx, `SELECT coalesce(bool_or(j.metadata ? 'cancel_attempted_at'), false), coalesce(bool_or(q.paused_at IS NOT NULL), false),
 			coalesce(max(greatest((j.args ->> 'first')::int, (j.args ->> 'last')::int)), 0)
 		FROM scidex_oci.river_job j LEFT JOIN scidex_oci.river_queue q ON q.name = j.queue WHERE j.id = $1`, c.job.ID).Scan(&t.canceled, &t.paused, &t.last)

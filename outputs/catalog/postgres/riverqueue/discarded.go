@@ -12,13 +12,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
-// givenUpLook is the interval between checks for rows whose job is discarded.
-const givenUpLook = time.Minute
+// discardedInterval is the interval between checks for rows whose job is discarded.
+const discardedInterval = time.Minute
 
-// buryGivenUp ends such rows until ctx ends. River discards a job after maxTries workers, and knows of no row.
-func (q *Queue) buryGivenUp(ctx context.Context) {
-	for again := time.NewTicker(givenUpLook); ; {
-		if err := q.endGivenUp(ctx); err != nil && ctx.Err() == nil {
+// endDiscarded ends such rows until ctx ends. River discards a job after maxTries workers, and knows of no row.
+func (q *Queue) endDiscarded(ctx context.Context) {
+	for again := time.NewTicker(discardedInterval); ; {
+		if err := q.endDiscardedRuns(ctx); err != nil && ctx.Err() == nil {
 			q.log.Debug("look for jobs that were given up", "error", err)
 		}
 		select {
@@ -30,15 +30,15 @@ func (q *Queue) buryGivenUp(ctx context.Context) {
 	}
 }
 
-// selectGivenUp finds analyses by River's index of ended jobs; few of them were discarded.
-const selectGivenUp = `SELECT DISTINCT j.args ->> 'id' FROM scidex_oci.river_job j
+// selectDiscarded finds analyses by River's index of ended jobs; few of them were discarded.
+const selectDiscarded = `SELECT DISTINCT j.args ->> 'id' FROM scidex_oci.river_job j
 	JOIN scidex_oci.analysis_run r ON r.id = j.args ->> 'id' AND r.state IN ('queued', 'running')
 	WHERE j.kind = '` + kind + `' AND j.state = 'discarded' AND j.finalized_at IS NOT NULL`
 
-func (q *Queue) endGivenUp(ctx context.Context) (all error) {
+func (q *Queue) endDiscardedRuns(ctx context.Context) (all error) {
 	var ids []string
 	err := q.catalog.Reading(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, selectGivenUp)
+		rows, err := tx.Query(ctx, selectDiscarded)
 		if err == nil {
 			ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		}
@@ -48,14 +48,14 @@ func (q *Queue) endGivenUp(ctx context.Context) (all error) {
 		return err
 	}
 	for _, id := range ids {
-		err := q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error { return endGivenUp(ctx, tx, id) })
+		err := q.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error { return endDiscardedRun(ctx, tx, id) })
 		all = errors.Join(all, err)
 	}
 	return all
 }
 
-// endGivenUp ends the row of an analysis if it belongs to its last, discarded job and not to a later one.
-func endGivenUp(ctx context.Context, tx pgx.Tx, id string) error {
+// endDiscardedRun ends the row of an analysis if it belongs to its last, discarded job and not to a later one.
+func endDiscardedRun(ctx context.Context, tx pgx.Tx, id string) error {
 	run, err := postgres.Last(ctx, tx, id)
 	if err != nil || run.State.Final() {
 		return err

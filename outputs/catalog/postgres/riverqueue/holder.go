@@ -68,7 +68,7 @@ func (h *holder) keep(ctx context.Context) {
 		pause = lease.Every(h.mine.Length)
 		err := h.renew(ctx)
 		if err == nil {
-			err = h.judge(ctx)
+			err = h.rescueDead(ctx)
 		} else {
 			pause /= 5
 		}
@@ -108,8 +108,8 @@ func (h *holder) renew(ctx context.Context) error {
 	return nil
 }
 
-// judge gives the jobs of dead workers to others. With a renewal it takes less time than a gap may last.
-func (h *holder) judge(ctx context.Context) error {
+// rescueDead gives the jobs of dead workers to others. With a renewal it takes less time than a gap may last.
+func (h *holder) rescueDead(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lease.Every(h.mine.Length))
 	defer cancel()
 	for _, dead := range h.observer.Dead() {
@@ -136,11 +136,11 @@ func (h *holder) judge(ctx context.Context) error {
 }
 
 // endTimeout bounds the end of a worker if PostgreSQL does not answer.
-const goodbye = 5 * time.Second
+const endTimeout = 5 * time.Second
 
 // end removes the lease of a worker that has ended well. If its row stays, another worker removes it later and finds no jobs.
 func (h *holder) end(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, goodbye)
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
 	err := h.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := endLease(ctx, tx, h.mine.Worker)

@@ -11,8 +11,8 @@ import (
 // River notifies workers of jobs, pauses and resumptions by NOTIFY. It polls only for jobs: a worker that is
 // reconnecting misses a pause.
 
-// waken notifies workers of available jobs in queues, with the commit.
-func waken(ctx context.Context, tx pgx.Tx, queues []string) error {
+// notifyWorkers notifies workers of available jobs in queues, with the commit.
+func notifyWorkers(ctx context.Context, tx pgx.Tx, queues []string) error {
 	if len(queues) == 0 {
 		return nil
 	}
@@ -77,8 +77,8 @@ func (h *pauses) missed(ctx context.Context, tx pgx.Tx, queues []string) ([]stri
 	return names, nil
 }
 
-// tellAgain repeats the notification of pauses and resumptions, excluding concurrent ones.
-func (q *Queue) tellAgain(ctx context.Context, queues []string) error {
+// repeatNotifications repeats the notification of pauses and resumptions, excluding concurrent ones.
+func (q *Queue) repeatNotifications(ctx context.Context, queues []string) error {
 	return q.queues(ctx, nil, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `SELECT pg_notify('`+schema+`.river_control', json_build_object(
 				'action', CASE WHEN paused_at IS NULL THEN 'resume' ELSE 'pause' END, 'queue', name)::text)

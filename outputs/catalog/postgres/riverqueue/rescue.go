@@ -44,5 +44,5 @@ func rescue(ctx context.Context, tx pgx.Tx, worker string) (n int, known bool, e
 	if err != nil {
 		return 0, false, err
 	}
-	return len(queues), leased || len(queues) > 0, waken(ctx, tx, queues)
+	return len(queues), leased || len(queues) > 0, notifyWorkers(ctx, tx, queues)
 }

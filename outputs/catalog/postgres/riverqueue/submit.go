@@ -42,7 +42,7 @@ func (q *Queue) submit(ctx context.Context, tx pgx.Tx, jobs []queue.Submission) 
 			return nil, err
 		}
 	}
-	if err := alone(ctx, tx, jobs, all); err != nil {
+	if err := lockUnique(ctx, tx, jobs, all); err != nil {
 		return nil, err
 	}
 	var params []river.InsertManyParams
@@ -106,9 +106,9 @@ func optionsOf(j queue.Submission, now time.Time) *river.InsertOpts {
 	return o
 }
 
-// alone locks out other submissions of the same unique analyses until the transaction ends. All take these locks in one
+// lockUnique locks out other submissions of the same unique analyses until the transaction ends. All take these locks in one
 // order.
-func alone(ctx context.Context, tx pgx.Tx, jobs []queue.Submission, all []args) error {
+func lockUnique(ctx context.Context, tx pgx.Tx, jobs []queue.Submission, all []args) error {
 	var digests []string
 	for i, j := range jobs {
 		if j.Unique {

@@ -26,10 +26,10 @@ import (
 const (
 	fetchCooldown = 10 * time.Millisecond
 	fetchPoll     = 5 * time.Second
-	// strayLook is the interval between checks for lost jobs and missed pauses.
-	strayLook = 5 * time.Second
-	// lookMost bounds such a check.
-	lookMost = 20 * time.Second
+	// checkInterval is the interval between checks for lost jobs and missed pauses.
+	checkInterval = 5 * time.Second
+	// checkTimeout bounds such a check.
+	checkTimeout = 20 * time.Second
 )
 
 // Work takes jobs until ctx ends.
@@ -86,12 +86,12 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 	if err := client.Start(whole); err != nil {
 		return fmt.Errorf("work on the queue: %w", q.catalog.Explain(err))
 	}
-	go q.buryGivenUp(ctx)
-	w.lookAround(ctx, pool, o.Name, names)
+	go q.endDiscarded(ctx)
+	w.checkMissed(ctx, pool, o.Name, names)
 	bounded, giveUp := context.WithCancel(whole)
 	defer giveUp()
 	go func() {
-		if w.idle(bounded, farewell) {
+		if w.waitIdle(bounded, stopTimeout) {
 			giveUp()
 		}
 	}()
@@ -109,17 +109,17 @@ func (q *Queue) Work(ctx context.Context, o queue.Options, handle queue.Handler)
 	}
 	if err != nil {
 		closing = func() { go pool.Close() } // it would wait for connections that River still uses
-		return fmt.Errorf("PostgreSQL was not told within %v that this worker ends; a job that it was about to get goes to another worker when its time is over", farewell)
+		return fmt.Errorf("PostgreSQL was not told within %v that this worker ends; a job that it was about to get goes to another worker when its time is over", stopTimeout)
 	}
 	return nil
 }
 
-// farewell bounds an idle worker's wait for River to stop, which waits for PostgreSQL: some 20 s for pending queries, then
+// stopTimeout bounds an idle worker's wait for River to stop, which waits for PostgreSQL: some 20 s for pending queries, then
 // as long for the rest.
-const farewell = 15 * time.Second
+const stopTimeout = 15 * time.Second
 
-// idle reports whether no job ran for so long, or false if ctx ends first.
-func (w *worker) idle(ctx context.Context, long time.Duration) bool {
+// waitIdle reports whether no job ran for so long, or false if ctx ends first.
+func (w *worker) waitIdle(ctx context.Context, long time.Duration) bool {
 	const often = 100 * time.Millisecond
 	for since := time.Now(); ; {
 		select {
@@ -136,12 +136,12 @@ func (w *worker) idle(ctx context.Context, long time.Duration) bool {
 	}
 }
 
-// lookAround checks periodically, until ctx ends, for jobs and pauses that this worker missed. It keeps a connection: a new
+// checkMissed checks periodically, until ctx ends, for jobs and pauses that this worker missed. It keeps a connection: a new
 // one each time was most of an idle worker's cost.
-func (w *worker) lookAround(ctx context.Context, kept *pgxpool.Pool, name string, queues []string) {
-	look := time.NewTicker(strayLook)
+func (w *worker) checkMissed(ctx context.Context, kept *pgxpool.Pool, name string, queues []string) {
+	look := time.NewTicker(checkInterval)
 	defer look.Stop()
-	var strays []int64
+	var lost []int64
 	for {
 		select {
 		case <-ctx.Done():
@@ -149,9 +149,9 @@ func (w *worker) lookAround(ctx context.Context, kept *pgxpool.Pool, name string
 		case <-look.C:
 		}
 		var missed []string
-		looking, done := context.WithTimeout(ctx, lookMost)
+		looking, done := context.WithTimeout(ctx, checkTimeout)
 		err := pgx.BeginFunc(looking, kept, func(tx pgx.Tx) (err error) {
-			if strays, err = w.handBack(looking, tx, name, strays); err != nil {
+			if lost, err = w.returnLost(looking, tx, name, lost); err != nil {
 				return err
 			}
 			missed, err = w.pauses.missed(looking, tx, queues)
@@ -159,7 +159,7 @@ func (w *worker) lookAround(ctx context.Context, kept *pgxpool.Pool, name string
 		})
 		done()
 		if err == nil && len(missed) > 0 {
-			err = w.queue.tellAgain(ctx, missed)
+			err = w.queue.repeatNotifications(ctx, missed)
 		}
 		if err != nil {
 			w.queue.log.Debug("look for jobs whose worker is silent", "error", err)
@@ -167,34 +167,34 @@ func (w *worker) lookAround(ctx context.Context, kept *pgxpool.Pool, name string
 	}
 }
 
-// handBack makes jobs available again that were assigned to this worker but lost with a reply. A job counts as lost if
+// returnLost makes jobs available again that were assigned to this worker but lost with a reply. A job counts as lost if
 // two checks in a row find it; before has those of the first. A job with a running run is not returned: its result may
 // be waiting here for the commit. If a lost job arrives after all, the row decides.
-func (w *worker) handBack(ctx context.Context, tx pgx.Tx, name string, before []int64) (strays []int64, err error) {
+func (w *worker) returnLost(ctx context.Context, tx pgx.Tx, name string, before []int64) (lost []int64, err error) {
 	known := w.active.known()
 	if len(before) > 0 {
 		rows, err := tx.Query(ctx, `UPDATE scidex_oci.river_job j SET state = 'available', scheduled_at = now(), attempt = greatest(attempt - 1, 0)
-			WHERE id = ANY($3) AND `+stray+` RETURNING queue`, name, known, before)
+			WHERE id = ANY($3) AND `+lostJob+` RETURNING queue`, name, known, before)
 		if err != nil {
 			return nil, err
 		}
 		back, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if err == nil {
-			err = waken(ctx, tx, back)
+			err = notifyWorkers(ctx, tx, back)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	rows, err := tx.Query(ctx, `SELECT id FROM scidex_oci.river_job j WHERE `+stray, name, known)
+	rows, err := tx.Query(ctx, `SELECT id FROM scidex_oci.river_job j WHERE `+lostJob, name, known)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }
 
-// stray is a job of worker $1 that is not in $2.
-const stray = `j.state = 'running' AND j.id <> ALL($2) AND j.attempted_by[array_upper(j.attempted_by, 1)] = $1
+// lostJob is a job of worker $1 that is not in $2.
+const lostJob = `j.state = 'running' AND j.id <> ALL($2) AND j.attempted_by[array_upper(j.attempted_by, 1)] = $1
 	AND NOT EXISTS (SELECT FROM scidex_oci.analysis_run r WHERE r.id = j.args ->> 'id' AND r.state = 'running')`
 
 // worker is River's Worker.
