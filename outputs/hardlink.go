@@ -14,11 +14,11 @@ type linked struct {
 	seq     int    // in the order of discovery
 	want    uint64 // names that the inode has
 	found   uint64 // names found so far, excluded ones too
-	outputs []place
+	outputs []treeName
 }
 
-// place is a name in a directory of the tree.
-type place struct {
+// treeName is a name in a directory of the tree.
+type treeName struct {
 	dir  *node
 	name string
 }
@@ -34,7 +34,7 @@ func (h *harvest) link(name string, st *unix.Stat_t, output bool) error {
 	}
 	l.found++
 	if output {
-		l.outputs = append(l.outputs, place{h.walk.top().dir, name})
+		l.outputs = append(l.outputs, treeName{h.walk.top().dir, name})
 	}
 	if l.found < l.want {
 		return nil
@@ -49,7 +49,7 @@ func (h *harvest) link(name string, st *unix.Stat_t, output bool) error {
 }
 
 // linkedVerdict gives all names of one inode the same verdict.
-func (h *harvest) linkedVerdict(places []place, e Entry, err error) error {
+func (h *harvest) linkedVerdict(places []treeName, e Entry, err error) error {
 	var r *refusal
 	if err != nil && !errors.As(err, &r) {
 		return err

@@ -88,7 +88,7 @@ func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry)
 			return h.totals, fmt.Errorf("harvest: %w", err)
 		}
 	}
-	h.survey = survey{walk: w, bounds: bounds, pass: h.passes, skip: h.excludes, take: h, record: h.reject, special: special}
+	h.survey = survey{walk: w, bounds: bounds, pass: h.isOwnLink, skip: h.excludes, take: h, record: h.reject, special: special}
 	h.queue = newQueue(ctx, yield)
 	err = h.run(ctx)
 	if err == nil {
@@ -132,8 +132,8 @@ func (h *harvest) compare() error {
 	return fmt.Errorf("%d names are listed now, and %d were when the analysis had ended", h.entries+h.below, h.opts.Names)
 }
 
-// passes reports whether an entry is one of Options.Links.
-func (h *harvest) passes(name string, st *unix.Stat_t) (bool, error) {
+// isOwnLink reports whether an entry is one of Options.Links.
+func (h *harvest) isOwnLink(name string, st *unix.Stat_t) (bool, error) {
 	want, ok := h.opts.Links[name]
 	if !ok || kind(st) != unix.S_IFLNK {
 		return false, nil
@@ -219,7 +219,7 @@ func (h *harvest) takeIn(name string, src int, st *unix.Stat_t) (into string, re
 	return dst.Name(), read, nil
 }
 
-// reading is the result of a read: a file's digest, or the contents of a small one, which are in the queue's room.
+// reading is the result of a read: a file's digest, or the contents of a small one, which are in the queue's buffer.
 type reading struct {
 	sha256   string
 	contents []byte
@@ -231,7 +231,7 @@ func (h *harvest) read(src int, st *unix.Stat_t) (reading, error) {
 		sum, err := h.copier.copy(h.ctx, src, st, nil)
 		return reading{sha256: sum}, err
 	}
-	room, err := h.queue.room(st.Size)
+	room, err := h.queue.buffer(st.Size)
 	if err != nil {
 		return reading{}, err
 	}

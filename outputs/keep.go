@@ -45,7 +45,7 @@ func Own(ctx context.Context, dir *os.File, uid, gid int, ingest *os.File) error
 		return fmt.Errorf("own: %w", err)
 	}
 	o.copier = newCopier()
-	if err := o.run(ctx, func(name string) error { return o.part(ctx, name) }); err != nil {
+	if err := o.run(ctx, func(name string) error { return o.separate(ctx, name) }); err != nil {
 		return fmt.Errorf("own: %w", err)
 	}
 	return nil
@@ -256,13 +256,13 @@ func liftSelf(w *walk, parent int, name string) error {
 	if err != unix.ENOTEMPTY && !errors.Is(err, unix.EEXIST) {
 		return err
 	}
-	aside := ".lift-" + rand.Text()
-	if err := unix.Renameat2(parent, name, parent, aside, unix.RENAME_NOREPLACE); err != nil {
+	temp := ".lift-" + rand.Text()
+	if err := unix.Renameat2(parent, name, parent, temp, unix.RENAME_NOREPLACE); err != nil {
 		return err
 	}
 	if err := unix.Renameat2(w.fd(), name, parent, name, unix.RENAME_NOREPLACE); err != nil {
 		// It still holds something that was not listed, so it gets back the name that a user expects.
-		return errors.Join(err, unix.Renameat2(parent, aside, parent, name, unix.RENAME_NOREPLACE))
+		return errors.Join(err, unix.Renameat2(parent, temp, parent, name, unix.RENAME_NOREPLACE))
 	}
-	return unix.Unlinkat(parent, aside, unix.AT_REMOVEDIR)
+	return unix.Unlinkat(parent, temp, unix.AT_REMOVEDIR)
 }

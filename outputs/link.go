@@ -109,8 +109,8 @@ func (h *harvest) adopted(into string, src int, st *unix.Stat_t) (reading, error
 	return h.read(src, now)
 }
 
-// part replaces a file that has names outside by a copy.
-func (o *owning) part(ctx context.Context, name string) error {
+// separate replaces a file that has names outside by a copy.
+func (o *owning) separate(ctx context.Context, name string) error {
 	dir := o.walk.fd()
 	st, err := lstatAt(dir, name)
 	if err != nil {
@@ -127,12 +127,12 @@ func (o *owning) part(ctx context.Context, name string) error {
 		return err
 	}
 	defer unix.Close(src)
-	aside := ".own-" + rand.Text()
-	if err = o.copyTo(ctx, src, st, aside); err == nil {
-		err = unix.Renameat(dir, aside, dir, name)
+	temp := ".own-" + rand.Text()
+	if err = o.copyTo(ctx, src, st, temp); err == nil {
+		err = unix.Renameat(dir, temp, dir, name)
 	}
 	if err != nil {
-		_ = unix.Unlinkat(dir, aside, 0) // the previous error counts
+		_ = unix.Unlinkat(dir, temp, 0) // the previous error counts
 	}
 	return err
 }

@@ -127,7 +127,7 @@ func (m *measuring) entry(name string) error {
 		}
 		return proven(m.walk.fd(), name, nil, err)
 	}
-	if m.ours(name, &st) {
+	if m.isOwnLink(name, &st) {
 		return nil
 	}
 	several := kind(&st) != unix.S_IFDIR && st.Nlink > 1
@@ -151,7 +151,8 @@ func (m *measuring) entry(name string) error {
 // first reports whether an inode has not been seen before.
 func (m *measuring) first(id fileID) bool { return m.seen.add(id) }
 
-func (m *measuring) ours(name string, st *unix.Stat_t) bool {
+// isOwnLink reports whether a name is one of the links that do not count.
+func (m *measuring) isOwnLink(name string, st *unix.Stat_t) bool {
 	want, ok := m.links[name]
 	if !ok || m.walk.depth() > 0 || kind(st) != unix.S_IFLNK {
 		return false

@@ -45,8 +45,8 @@ func newQueue(ctx context.Context, yield func(Entry) error) *queue {
 	return q
 }
 
-// room returns a buffer for the contents of a small file and one byte more, for the next add.
-func (q *queue) room(size int64) ([]byte, error) {
+// buffer returns a buffer for the contents of a small file and one byte more, for the next add.
+func (q *queue) buffer(size int64) ([]byte, error) {
 	if len(q.now.contents)+int(size) >= queueBytes {
 		if err := q.hand(); err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ func (q *queue) room(size int64) ([]byte, error) {
 	return q.now.contents[len(q.now.contents):cap(q.now.contents)], nil
 }
 
-// add queues an entry. One without a digest has its contents in the first bytes of the last room.
+// add queues an entry. One without a digest has its contents in the first bytes of the last buffer.
 func (q *queue) add(e Entry, contents []byte) error {
 	q.now.contents = q.now.contents[:len(q.now.contents)+len(contents)]
 	q.now.queued = append(q.now.queued, queued{e, len(contents)})

@@ -20,7 +20,7 @@ func many(q *queue, n int) error {
 			continue
 		}
 		contents := strings.Repeat(fmt.Sprintln(i), i%7*100)
-		room, err := q.room(int64(len(contents)))
+		room, err := q.buffer(int64(len(contents)))
 		if err != nil {
 			return err
 		}
