@@ -47,7 +47,7 @@ func TestTargetPut(t *testing.T) {
 	}
 }
 
-func TestOpenTargetRefusesWhatIsNotEmpty(t *testing.T) {
+func TestOpenTargetRefusesDirectoriesThatAreNotEmpty(t *testing.T) {
 	dir := t.TempDir()
 	write0(t, dir+"/mine", "1")
 	_, err := OpenTarget(dir, false)

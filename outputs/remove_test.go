@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestEmptyRemovesWhatItsOwnerLocked(t *testing.T) {
+func TestEmptyRemovesLockedDirectories(t *testing.T) {
 	dir := t.TempDir()
 	write0(t, dir+"/a/b/c/file", "1")
 	write0(t, dir+"/-rf/\xff\n", "1")

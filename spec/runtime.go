@@ -104,8 +104,8 @@ func (a Analysis) Shows(path string) bool {
 	return err != nil || a.Runtime != "" && within(path, a.Runtime) || slices.ContainsFunc(inputs, func(in Input) bool { return within(path, in.Destination) })
 }
 
-// CheckBeside refuses a directory shown at its own path if it hides an input or the working directory, or one of them hides it.
-func (a Analysis) CheckBeside(path string) error {
+// CheckOverlap refuses a directory shown at its own path if it hides an input or the working directory, or one of them hides it.
+func (a Analysis) CheckOverlap(path string) error {
 	inputs, err := a.ParseInputs()
 	if err != nil {
 		return err

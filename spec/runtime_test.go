@@ -64,10 +64,10 @@ func TestCheckOwnPath(t *testing.T) {
 	}
 }
 
-func TestCheckBeside(t *testing.T) {
+func TestCheckOverlap(t *testing.T) {
 	a := Analysis{Workdir: "/srv/job", Inputs: []string{"/host/models:/opt/models", "/host/table"}}
 	for path, ok := range map[string]bool{"/srv/env": true, "/srv": false, "/srv/job": false, "/srv/job/env": false, "/opt/env": true, "/opt/models2": true, "/opt": false, "/opt/models": false, "/opt/models/env": false} {
-		if err := a.CheckBeside(path); (err == nil) != ok {
+		if err := a.CheckOverlap(path); (err == nil) != ok {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

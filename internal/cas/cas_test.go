@@ -101,7 +101,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesWhatOthersCanChange(t *testing.T) {
+func TestOpenRefusesDirectoriesThatOthersCanChange(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		make func(dir string) error

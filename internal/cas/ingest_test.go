@@ -303,7 +303,7 @@ func TestPublishMakesAKnownBlobLookNew(t *testing.T) {
 	}))
 }
 
-func TestWalkPassesOverWhatIsNoBlob(t *testing.T) {
+func TestWalkSkipsOtherFiles(t *testing.T) {
 	s := newStore(t)
 	put(t, s, "1")
 	put(t, s, "2")

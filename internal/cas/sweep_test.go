@@ -18,7 +18,7 @@ func (u unread) Name() string               { return u.name }
 func (u unread) Info() (fs.FileInfo, error) { return nil, errRead }
 
 // gc spares nearly all blobs, and reads only the inodes of the others.
-func TestWalkReadsNoInodeOfWhatIsSpared(t *testing.T) {
+func TestWalkReadsNoInodeOfSparedBlobs(t *testing.T) {
 	never := func(Found) bool {
 		t.Error("yielded")
 		return true

@@ -89,7 +89,7 @@ func TestWaitEndsWithTheContextsCause(t *testing.T) {
 }
 
 // The last holder gives the name to another file while the next one waits.
-func TestOpenWaitsAndLocksWhatHasTheNameNow(t *testing.T) {
+func TestOpenWaitsAndLocksTheFileThatHasTheName(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "lock")
 	holder := try(t, path)
@@ -117,7 +117,7 @@ func TestOpenWaitsAndLocksWhatHasTheNameNow(t *testing.T) {
 }
 
 // The last holder removes the directory while the next one waits.
-func TestMakeDirWaitsAndMakesWhatIsRemoved(t *testing.T) {
+func TestMakeDirWaitsAndMakesRemovedDirectories(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dir")
 	holder, err := flock.MakeDir(t.Context(), path)
 	must(t, err)
@@ -182,7 +182,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-func TestLockedFindsThoseOfOthers(t *testing.T) {
+func TestLockedFindsLocksOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(path, nil, 0o600))
 	opened := func() *os.File {

@@ -53,8 +53,8 @@ func TestDigestsAtTheEdges(t *testing.T) {
 	}
 }
 
-// TestNoDigest: an invalid digest is in no set, and does not change one.
-func TestNoDigest(t *testing.T) {
+// TestInvalidDigests: an invalid digest is in no set, and does not change one.
+func TestInvalidDigests(t *testing.T) {
 	d := &Digests{}
 	for _, none := range []string{"", "abc", strings.Repeat("g", 64), strings.Repeat("a", 66)} {
 		d.Add(none)

@@ -144,7 +144,7 @@ func TestIllegalMoves(t *testing.T) {
 }
 
 // The zero Move has a state that every table refuses.
-func TestNoMove(t *testing.T) {
+func TestZeroMove(t *testing.T) {
 	if state := (Move{}).State(); state != "" {
 		t.Errorf("state %q", state)
 	}

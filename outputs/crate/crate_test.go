@@ -237,7 +237,7 @@ func refers(node map[string]any, property string) bool {
 }
 
 // Unknown values are left out, and nothing is made up.
-func TestUnknown(t *testing.T) {
+func TestUnknownValuesAreLeftOut(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	dir := written(t, crate.Run{ID: "b@1", Completed: true, Error: "no", FinishedAt: at, Command: []string{"true"}, Engine: crate.Software{Name: "e", URL: "https://example.org/"}}, blobs{})
 	nodes, n := graph(t, metadataOf(t, dir))

@@ -46,7 +46,7 @@ var deceiving = map[string]string{
 	"music":                  "\U0001d173",
 }
 
-func TestWhatDeceivesIsEscaped(t *testing.T) {
+func TestDeceptiveCharactersAreEscaped(t *testing.T) {
 	for what, all := range deceiving {
 		for _, r := range all {
 			want := fmt.Sprintf(`a\u%04x.`, r)

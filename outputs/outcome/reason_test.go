@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestReasonsAreAllThereAre: each constant is the reason of a state; filters, completion and metrics use this list.
-func TestReasonsAreAllThereAre(t *testing.T) {
+// TestReasonsAreComplete: each constant is the reason of a state; filters, completion and metrics use this list.
+func TestReasonsAreComplete(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)

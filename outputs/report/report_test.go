@@ -114,8 +114,8 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// TestPageOfLittle: a run may have ended before anything is known of it.
-func TestPageOfLittle(t *testing.T) {
+// TestPageOfUnknownRun: a run may have ended before anything is known of it.
+func TestPageOfUnknownRun(t *testing.T) {
 	var run result.Result
 	must(t, json.Unmarshal([]byte(`{"v":1,"id":"x","attempt":1,"state":"lost","reason":"supervisor_lost","exit_code":125,"outputs":[],"rejected":[],"enforced":[],"analysis":null,"future":[1]}`), &run))
 	root := inspect(t, rendered(t, run, newShelf(t)))
@@ -157,8 +157,8 @@ func TestCurvesAreOfSamples(t *testing.T) {
 	}
 }
 
-// TestBlobsThatAreNotThere: a missing or damaged part is named in its place.
-func TestBlobsThatAreNotThere(t *testing.T) {
+// TestMissingBlobs: a missing or damaged part is named in its place.
+func TestMissingBlobs(t *testing.T) {
 	s := newShelf(t)
 	run := ordinary(t, s)
 	for i, o := range run.Outputs {

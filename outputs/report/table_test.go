@@ -55,8 +55,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableThatIsCut: a record whose end was not read is not shown, unless it is the only one.
-func TestTableThatIsCut(t *testing.T) {
+// TestTruncatedTable: a record whose end was not read is not shown, unless it is the only one.
+func TestTruncatedTable(t *testing.T) {
 	var got table
 	got.read([]byte("a,b\n1,2\n3,4"), ',', true)
 	if got.flat() != "a,b | 1,2" || !slices.Equal(got.Notes, []string{"The first 1 row; there are more."}) {

@@ -218,8 +218,8 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-// TestFirst: of a task's result and a verdict about the task the first one counts, and the second is kept under the late name.
-func TestFirst(t *testing.T) {
+// TestFirstResultCounts: of a task's result and a verdict about the task the first one counts, and the second is kept under the late name.
+func TestFirstResultCounts(t *testing.T) {
 	lost := catalog.Run{
 		Key: theKey, Outcome: outcome.Outcome{State: outcome.Lost, Reason: "supervisor_lost"}, CreatedAt: time.Now().UTC(), FinishedAt: time.Now().UTC(),
 		Request: json.RawMessage(`{}`), Report: json.RawMessage(`{}`), Host: "n1",

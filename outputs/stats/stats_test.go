@@ -152,7 +152,7 @@ func TestShortRunsHaveNoCores(t *testing.T) {
 	}
 }
 
-func TestSuggestedIsWhatTheHostHas(t *testing.T) {
+func TestSuggestedIsBoundedByTheHost(t *testing.T) {
 	rule := stats.Rule{Headroom: 1.25, Step: 4, Most: 10}
 	for p99, want := range map[float64]float64{1: 4, 6: 8, 7: 10, 100: 10} {
 		if got := rule.Limit(p99); got != want {

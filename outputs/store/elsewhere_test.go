@@ -10,9 +10,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 )
 
-// TestCheckBesideAnotherRoot: a blob that is not here is missing, unless its run has another store that exists and
+// TestCheckWithAnotherRoot: a blob that is not here is missing, unless its run has another store that exists and
 // belongs to the same catalog.
-func TestCheckBesideAnotherRoot(t *testing.T) {
+func TestCheckWithAnotherRoot(t *testing.T) {
 	s := fresh(t)
 	id, err := s.Catalog.CatalogID(t.Context())
 	must(t, err)

@@ -33,7 +33,7 @@ func wantKept(t *testing.T, s Store, key catalog.Key, pinned bool, removed time.
 }
 
 // Outputs whose contents were dropped are no problem, and are copied as such, with pins.
-func TestCopyOfWhatWasGivenUp(t *testing.T) {
+func TestCopyDroppedOutputs(t *testing.T) {
 	from, to := fresh(t), fresh(t)
 	a, b := finish(t, from, "a", 1, "one", "both"), finish(t, from, "b", 1, "both")
 	must(t, from.Catalog.Pin(t.Context(), b.Key, true))
@@ -49,7 +49,7 @@ func TestCopyOfWhatWasGivenUp(t *testing.T) {
 }
 
 // Outputs that were dropped between two copies into a catalog with the same store are dropped there too.
-func TestGivenUpBetweenCopies(t *testing.T) {
+func TestDropBetweenCopies(t *testing.T) {
 	from := fresh(t)
 	a := finish(t, from, "a", 1, "one")
 	to := Store{Catalog: openCatalog(t), Blobs: from.Blobs}

@@ -133,8 +133,8 @@ func checkLeftovers(t *testing.T, s *Store, want int) {
 	}
 }
 
-// TestKilledIn kills an import in each of its phases. The next image command removes the rest.
-func TestKilledIn(t *testing.T) {
+// TestKilledInEachPhase kills an import in each of its phases. The next image command removes the rest.
+func TestKilledInEachPhase(t *testing.T) {
 	flat := file(t, tarOf(t, tree{"usr/": "", "usr/file": strings.Repeat("x", 1<<20)}))
 	for _, phase := range []string{Reading, Copying, Unpacking} {
 		s := newStore(t)

@@ -406,8 +406,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestSettled finds a change right after the import, whatever the clock of the file system.
-func TestSettled(t *testing.T) {
+// TestChangedAfterImport finds a change right after the import, whatever the clock of the file system.
+func TestChangedAfterImport(t *testing.T) {
 	s := newStore(t)
 	for i := range 5 {
 		m := imageOf(t, tree{"file": string(rune('a' + i))})

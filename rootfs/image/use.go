@@ -12,9 +12,9 @@ import (
 // is not exchanged or removed, also after Close (flock(2)). The Root owns it.
 func (r *Root) Hold() *os.File { return r.lock }
 
-// Glance is the quick part of Check, some milliseconds. If it returns nil, so would Check; on an error, Check decides by
+// QuickCheck is the quick part of Check, some milliseconds. If it returns nil, so would Check; on an error, Check decides by
 // reading everything.
-func (r *Root) Glance(ctx context.Context) error {
+func (r *Root) QuickCheck(ctx context.Context) error {
 	sealed, err := seal.Open(filepath.Join(r.lock.Name(), sealFile))
 	if err != nil {
 		return err

@@ -364,9 +364,9 @@ func TestSweep(t *testing.T) {
 	must(t, l.Tag(t.Context(), "kept", kept))
 }
 
-// TestSweepKeepsWhatIsAlsoALayer: an image whose manifest is a layer of another one is kept with everything that it
+// TestSweepKeepsManifestThatIsALayer: an image whose manifest is a layer of another one is kept with everything that it
 // refers to, whichever of the two is visited first.
-func TestSweepKeepsWhatIsAlsoALayer(t *testing.T) {
+func TestSweepKeepsManifestThatIsALayer(t *testing.T) {
 	l := open(t, t.TempDir())
 	image, err := putImage(l, "a")
 	must(t, err)
@@ -389,7 +389,7 @@ func TestSweepKeepsWhatIsAlsoALayer(t *testing.T) {
 	}
 }
 
-func TestSweepRemovesNothingWhereAManifestIsDamaged(t *testing.T) {
+func TestSweepRemovesNothingIfAManifestIsDamaged(t *testing.T) {
 	l := open(t, t.TempDir())
 	desc, err := putImage(l, "image")
 	must(t, err)

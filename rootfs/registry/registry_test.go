@@ -49,7 +49,7 @@ func TestPull(t *testing.T) {
 	}
 }
 
-func TestPullSaysWhoIsAsking(t *testing.T) {
+func TestPullSendsUserAgent(t *testing.T) {
 	server := registrytest.Start(t, authority)
 	server.Push(t, registrytest.Image(t, 10), "image:1")
 	ref := server.Address + "/image:1"

@@ -336,7 +336,7 @@ func TestDamagedRecord(t *testing.T) {
 	must(t, s.record.Check(context.Background(), s.root))
 }
 
-func TestWhatCannotBeSealed(t *testing.T) {
+func TestSealRefusesSpecialFiles(t *testing.T) {
 	for name, plant := range map[string]func(dir string) error{
 		"a FIFO":   func(dir string) error { return unix.Mkfifo(dir+"/x", 0o644) },
 		"a socket": func(dir string) error { return unix.Mknod(dir+"/x", unix.S_IFSOCK|0o644, 0) },

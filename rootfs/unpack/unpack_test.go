@@ -229,7 +229,7 @@ func TestSparseFiles(t *testing.T) {
 	}
 }
 
-func TestSumsAreOfWhatIsThere(t *testing.T) {
+func TestSumsOfExistingFiles(t *testing.T) {
 	s := newSite(t)
 	root := NewRoot(s.root, DefaultBounds())
 	big := strings.Repeat("0123456789abcdef", 100_000)

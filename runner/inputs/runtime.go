@@ -115,7 +115,7 @@ func arrange(shelves []hostDir, a spec.Analysis) (rows []hostDir, err error) {
 		if shownByRoot(s.path, a) || covered(s.path, all[:i], all[i+1:]) {
 			continue
 		}
-		if err := cmp.Or(spec.CheckOwnPath(s.path), refuseHome(s.path), a.CheckBeside(s.path)); err != nil {
+		if err := cmp.Or(spec.CheckOwnPath(s.path), refuseHome(s.path), a.CheckOverlap(s.path)); err != nil {
 			return nil, fmt.Errorf("%s %q: %w", s.flag, s.path, err)
 		}
 		rows = append(rows, s)

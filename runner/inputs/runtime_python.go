@@ -166,7 +166,7 @@ func linksTo(hops []string, rows []hostDir, a spec.Analysis) (links []rootfs.Lin
 		if spec.OnScratch(path) {
 			hidden = errors.New("nothing but directories can be shown there")
 		}
-		if err := cmp.Or(spec.CheckOwnPath(path), a.CheckBeside(path), hidden); err != nil {
+		if err := cmp.Or(spec.CheckOwnPath(path), a.CheckOverlap(path), hidden); err != nil {
 			return nil, fmt.Errorf("its interpreter leads through the link %q: %w; or make the environment again with %q", path, err, hops[len(hops)-1])
 		}
 		links = append(links, rootfs.Link{Path: path, Target: hops[i+1]})

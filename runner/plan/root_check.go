@@ -26,7 +26,7 @@ func checkRoot(ctx context.Context, root *image.Root) *rootCheck {
 
 func (c *rootCheck) look(ctx context.Context, root *image.Root) {
 	defer close(c.done)
-	if root.Glance(ctx) == nil {
+	if root.QuickCheck(ctx) == nil {
 		return
 	}
 	close(c.doubted)

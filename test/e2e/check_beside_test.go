@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCheckBesideAnotherRoot: of two roots with one catalog each judges the blobs of its own store.
-func TestCheckBesideAnotherRoot(t *testing.T) {
+// TestCheckWithAnotherRoot: of two roots with one catalog each judges the blobs of its own store.
+func TestCheckWithAnotherRoot(t *testing.T) {
 	h, other := newHarness(t), newHarness(t)
 	other.setenv("SCIDEX_OCI_DB", "sqlite://"+filepath.Join(h.root, "catalog.db"))
 	id := h.newID()

@@ -74,7 +74,7 @@ func keep(t *testing.T, s *blob.Store, contents ...string) error {
 }
 
 // A request that fails for a moment is tried again. If it keeps failing, that is an error, and the blob is not there.
-func TestFaultsThatPass(t *testing.T) {
+func TestTransientFaults(t *testing.T) {
 	for name, fault := range map[string]func(http.ResponseWriter, *http.Request) bool{
 		"409": func(w http.ResponseWriter, _ *http.Request) bool { return refuse(w, 409, "OperationAborted") },
 		"503": func(w http.ResponseWriter, _ *http.Request) bool { return refuse(w, 503, "SlowDown") },
@@ -106,7 +106,7 @@ func TestFaultsThatPass(t *testing.T) {
 }
 
 // An error that another try does not help against says what to do, and shows no secret.
-func TestFaultsThatStay(t *testing.T) {
+func TestPermanentFaults(t *testing.T) {
 	always := func(status int, code string) string {
 		return "?endpoint=" + between(t, func(w http.ResponseWriter, _ *http.Request) bool { return refuse(w, status, code) })
 	}
@@ -134,7 +134,7 @@ func TestFaultsThatStay(t *testing.T) {
 }
 
 // The server verifies what arrives.
-func TestExchangedOnTheWay(t *testing.T) {
+func TestCorruptedUpload(t *testing.T) {
 	content := strings.Repeat("a", 1000)
 	for name, key := range map[string]bool{"whole": true, "part": false} {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestCatalogIDOfTheFirst(t *testing.T) {
 }
 
 // The error says that a server cannot be reached, or does not answer.
-func TestNobodyAnswers(t *testing.T) {
+func TestServerDoesNotAnswer(t *testing.T) {
 	s := open(t, "s3://bucket?endpoint=http://127.0.0.1:1")
 	if err := keep(t, s, "content"); !errors.Is(err, blob.ErrTransient) || !strings.Contains(err.Error(), "127.0.0.1:1 did not answer") {
 		t.Errorf("%v", err)
@@ -251,7 +251,7 @@ func TestLargeInParts(t *testing.T) {
 
 // A server that refuses to put the parts together has no object. S3 may report this in the body of an answer with
 // status 200 (CompleteMultipartUpload).
-func TestPartsThatAreNotPutTogether(t *testing.T) {
+func TestPartsThatAreNotCompleted(t *testing.T) {
 	for name, status := range map[string]int{"200": 200, "400": 400} {
 		t.Run(name, func(t *testing.T) {
 			endpoint := between(t, func(w http.ResponseWriter, r *http.Request) bool {

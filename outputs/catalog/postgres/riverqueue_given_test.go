@@ -15,7 +15,7 @@ import (
 
 // A run that was ended by its worker's drain runs again, also if its end was committed without the job: by recovery,
 // after the worker's network was away or it was killed. One that a person has stopped does not.
-func TestGivenBackByRecovery(t *testing.T) {
+func TestReturnedByRecovery(t *testing.T) {
 	for _, tt := range []struct {
 		by    string
 		again bool

@@ -89,7 +89,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 }
 
 // A worker takes the jobs of leases as long as its own that were silent all the time. A worker without a lease takes none.
-func TestLeaseIsJudged(t *testing.T) {
+func TestDeadLease(t *testing.T) {
 	q := newQueued(t)
 	q.submit("a")
 	q.execute(`UPDATE scidex_oci.river_job SET state = 'running', queue = 'analyses-none', attempt = 1, attempted_at = now(), attempted_by = '{dead}'`)

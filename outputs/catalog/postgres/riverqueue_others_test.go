@@ -42,7 +42,7 @@ func (q *queued) inHand() <-chan hands {
 }
 
 // A worker that does not get a run, or is refused before, does not end the run of the worker that has it.
-func TestQueueLoser(t *testing.T) {
+func TestQueueSecondWorker(t *testing.T) {
 	for _, tries := range []bool{false, true} {
 		t.Run(fmt.Sprintf("tries %v", tries), func(t *testing.T) {
 			q := newQueued(t)
@@ -183,7 +183,7 @@ func TestQueueRetriesOfRecovery(t *testing.T) {
 }
 
 // A row whose job River has discarded ends, and may be queued again; the row of a later job still waits.
-func TestQueueGivenUp(t *testing.T) {
+func TestQueueDiscarded(t *testing.T) {
 	q := newQueued(t)
 	for _, id := range []string{"a", "b"} {
 		q.submit(id)

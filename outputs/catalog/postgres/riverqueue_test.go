@@ -180,7 +180,7 @@ func over(ctx context.Context, c queue.Claim, run catalog.Run, state outcome.Sta
 }
 
 // A run and its job end in one transaction; after an error both are queued again.
-func TestQueueOnceMore(t *testing.T) {
+func TestQueueRetriesAfterError(t *testing.T) {
 	q := newQueued(t)
 	s := q.submit("a")
 	if _, err := q.Submit(t.Context(), []queue.Submission{s}); !errors.Is(err, catalog.ErrExists) {
@@ -320,7 +320,7 @@ func TestQueueDoneAlready(t *testing.T) {
 }
 
 // A drain returns a job without counting the try, and a cancellation reaches it.
-func TestQueueHandedBack(t *testing.T) {
+func TestQueueReturnedByDrain(t *testing.T) {
 	q := newQueued(t)
 	q.submit("a")
 	causes := make(chan error, 2)
@@ -602,7 +602,7 @@ func TestQueuePause(t *testing.T) {
 }
 
 // Workers are notified of jobs by NOTIFY; they also find a job whose notification they missed.
-func TestQueueHears(t *testing.T) {
+func TestQueueNotifications(t *testing.T) {
 	q := newQueued(t)
 	q.work(func(ctx context.Context, c queue.Claim) error {
 		run, err := began(ctx, c)

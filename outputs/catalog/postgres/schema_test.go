@@ -280,7 +280,7 @@ func rights(t *testing.T, c *cluster, database string) string {
 }
 
 // No connection is left after a moment, and none is there before the first use.
-func TestHangsUp(t *testing.T) {
+func TestDisconnectsWhenIdle(t *testing.T) {
 	server := ownCluster(t)
 	name := migrated(t, server)
 	c := opened(t, server.url("runner", name))

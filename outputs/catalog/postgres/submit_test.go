@@ -228,7 +228,7 @@ func (q *queued) waitsForALock() {
 }
 
 // submit reports that the queue has no tables yet, or that the role is not in scidex_run.
-func TestSubmitWhereItCannot(t *testing.T) {
+func TestSubmitWithoutTablesOrRole(t *testing.T) {
 	roles := postgres.Fresh(t)
 	call := func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `SELECT scidex_oci.submit('{"command": ["true"]}')`)

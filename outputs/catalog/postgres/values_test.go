@@ -53,7 +53,7 @@ func TestDocuments(t *testing.T) {
 }
 
 // Text that a column cannot hold does not prevent a commit.
-func TestNULAndBrokenText(t *testing.T) {
+func TestNULAndInvalidText(t *testing.T) {
 	server := theCluster(t)
 	c := opened(t, server.url("runner", migrated(t, server)))
 	run := sample("a")

@@ -28,7 +28,7 @@ func TestTurn(t *testing.T) {
 }
 
 // The turn is only for fairness: a lock that is never released holds nobody up for longer than timeout.
-func TestTurnNotGiven(t *testing.T) {
+func TestTurnIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	c := opened(t, path)
 	over, err := lock(t.Context(), path, timeout)
@@ -42,7 +42,7 @@ func TestTurnNotGiven(t *testing.T) {
 }
 
 // The timeout counts from the last turn of any process, here of one that is still to come.
-func TestTurnOfOthers(t *testing.T) {
+func TestTurnAfterOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	opened(t, path)
 	over, err := lock(t.Context(), path, timeout)
@@ -56,7 +56,7 @@ func TestTurnOfOthers(t *testing.T) {
 }
 
 // A process that gets the turn records that in the file, also after the clock was set back.
-func TestTurnIsTold(t *testing.T) {
+func TestTurnIsRecorded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	opened(t, path)
 	for _, by := range []time.Duration{-time.Hour, time.Hour} {
@@ -72,7 +72,7 @@ func TestTurnIsTold(t *testing.T) {
 }
 
 // A turn from before the clock was set back holds nobody up.
-func TestTurnOfAnotherClock(t *testing.T) {
+func TestTurnAfterClockWasSetBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	opened(t, path)
 	over, err := lock(t.Context(), path, timeout)
@@ -88,7 +88,7 @@ func TestTurnOfAnotherClock(t *testing.T) {
 }
 
 // An abandoned wait takes the lock from nobody.
-func TestLockGivenUp(t *testing.T) {
+func TestAbandonedLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	over, err := lock(t.Context(), path, timeout)
 	must(t, err)
@@ -110,7 +110,7 @@ func TestLockGivenUp(t *testing.T) {
 }
 
 // However many waits were abandoned, one is left, and it takes the lock from nobody.
-func TestTurnsGivenUp(t *testing.T) {
+func TestAbandonedTurns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	c := opened(t, path)
 	over, err := lock(t.Context(), path, timeout)
@@ -163,8 +163,8 @@ func awaitWaiter(t *testing.T, path string) {
 	t.Fatal("nobody waits")
 }
 
-// TestTurnEndsBesideAChild: a child that is being started has a copy of every descriptor until it executes its program.
-func TestTurnEndsBesideAChild(t *testing.T) {
+// TestTurnEndsWhileAChildStarts: a child that is being started has a copy of every descriptor until it executes its program.
+func TestTurnEndsWhileAChildStarts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	over, err := lock(t.Context(), path, timeout)
 	must(t, err)

@@ -85,8 +85,8 @@ func damagePages(t *testing.T, path string) {
 	must(t, errors.Join(err, f.Close()))
 }
 
-// TestOpenIfMeanwhile: if another process makes the catalog while allowNew looks, allowNew may find traces of that catalog.
-func TestOpenIfMeanwhile(t *testing.T) {
+// TestOpenIfAnotherMakesIt: if another process makes the catalog while allowNew looks, allowNew may find traces of that catalog.
+func TestOpenIfAnotherMakesIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	c, err := OpenIf(t.Context(), path, func(ctx context.Context) error {
 		other, err := Open(ctx, path)

@@ -119,8 +119,8 @@ func streamed(data []byte) (map[string]string, error) {
 	return all, nil
 }
 
-// TestTaken: archives of several programs are read, and in the same way from the beginning.
-func TestTaken(t *testing.T) {
+// TestReadsArchivesOfOtherPrograms: archives of several programs are read, and in the same way from the beginning.
+func TestReadsArchivesOfOtherPrograms(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	run := func(name string, words ...string) []byte {
