@@ -143,7 +143,7 @@ func TestBatch(t *testing.T) {
 }
 
 // The runs of a batch share one file of events, and each has its own from first to last.
-func TestBatchTells(t *testing.T) {
+func TestBatchReports(t *testing.T) {
 	h := newHarness(t)
 	first, second, refused := h.id("first"), h.id("second"), h.id("refused")
 	file := h.lines(sh(first, "echo out; echo said >f"), sh(second, "exit 3"), manifest{"id": refused, "command": []string{"true"}, "data": "/"})
@@ -346,7 +346,7 @@ func TestBatchRerunsASweep(t *testing.T) {
 }
 
 // Two batches of one file at once: each does a part, and says once that another command has the rest, which --resume takes up.
-func TestBatchBesideAnother(t *testing.T) {
+func TestBatchesAtOnce(t *testing.T) {
 	h := newHarness(t)
 	held := func(id string) manifest {
 		return sh(id, "[ -e /data/go ] && exit; "+waits).and("data", h.path("gate"))

@@ -217,9 +217,9 @@ func TestKilledAtTheStart(t *testing.T) {
 	}
 }
 
-// TestKilledAndNothingNoted kills the launcher when the analysis has ended and the catalog cannot be written, and
+// TestKilledWithoutExitRecord kills the launcher when the analysis has ended and the catalog cannot be written, and
 // takes what it had noted for recovery, as a power cut would: what the analysis wrote is kept.
-func TestKilledAndNothingNoted(t *testing.T) {
+func TestKilledWithoutExitRecord(t *testing.T) {
 	for name, change := range map[string]func(whole []byte) []byte{
 		"a part":             func(whole []byte) []byte { return whole[:100] },
 		"all but its digest": butItsEnd,

@@ -41,9 +41,9 @@ func (all events) expect(t *testing.T, lifecycle string, printed result) {
 	}
 }
 
-// TestEventsTellARun sees a run begin, be looked at and write while it goes on, and holds every event against the
+// TestEventsOfARun sees a run begin, be looked at and write while it goes on, and holds every event against the
 // result.
-func TestEventsTellARun(t *testing.T) {
+func TestEventsOfARun(t *testing.T) {
 	h := newHarness(t)
 	id, path := h.id("told"), h.path("events")
 	const odd = "\\377 \\303\\251 \\033[2J"

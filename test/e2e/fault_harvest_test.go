@@ -177,9 +177,9 @@ func (h *harness) failedHarvest(id string) {
 	h.expectPreserved(id, r)
 }
 
-// TestUnharvestedAreBounded: directories of failed harvests stay, and no run starts while there are as many as the config
+// TestFailedHarvestsAreBounded: directories of failed harvests stay, and no run starts while there are as many as the config
 // file allows, or as large ones.
-func TestUnharvestedAreBounded(t *testing.T) {
+func TestFailedHarvestsAreBounded(t *testing.T) {
 	mayListen(t)
 	for key, bound := range map[string]struct {
 		value string

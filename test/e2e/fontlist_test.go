@@ -64,8 +64,8 @@ func TestFontList(t *testing.T) {
 	}
 }
 
-// TestFontListSaid: the first run that plots says on a terminal what it waits for, and the second one has nothing to say.
-func TestFontListSaid(t *testing.T) {
+// TestFontListIsAnnounced: the first run that plots says on a terminal what it waits for, and the second one has nothing to say.
+func TestFontListIsAnnounced(t *testing.T) {
 	h := newHarness(t)
 	h.write("plot.py", "import matplotlib\n", 0o644)
 	const said = "making matplotlib's list of fonts"

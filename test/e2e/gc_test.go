@@ -99,8 +99,8 @@ func TestDryRunChangesNothing(t *testing.T) {
 	}
 }
 
-// TestCollectsBesideLiveRuns: gc touches nothing of a run that is alive, nor of another root.
-func TestCollectsBesideLiveRuns(t *testing.T) {
+// TestGCSparesLiveRuns: gc touches nothing of a run that is alive, nor of another root.
+func TestGCSparesLiveRuns(t *testing.T) {
 	h, other := newHarness(t), newHarness(t)
 	id, end := h.newID(), h.flag()
 	l := h.launch(id, "--input", end.input(), "--", "sh", "-c", "echo before >a; echo ready; "+awaited+"; echo after >b; cat a")
@@ -150,8 +150,8 @@ func TestForeignDirectories(t *testing.T) {
 	os.RemoveAll(foreign)
 }
 
-// TestRefusesWhatIsThere: a name that is taken refuses the run and is left as it is.
-func TestRefusesWhatIsThere(t *testing.T) {
+// TestRefusesTakenNames: a name that is taken refuses the run and is left as it is.
+func TestRefusesTakenNames(t *testing.T) {
 	for name, take := range map[string]func(path, victim string) error{
 		"directory":        func(path, _ string) error { return os.Mkdir(path, 0o777) },
 		"file":             func(path, _ string) error { return os.WriteFile(path, []byte("mine"), 0o666) },

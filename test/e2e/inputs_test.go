@@ -99,9 +99,9 @@ func warns(r result, words string) bool {
 	return slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, words) })
 }
 
-// TestInputDigestsAreBeside: a digest that takes minutes stands neither before the analysis nor, once a signal says that
+// TestInputDigestsAreConcurrent: a digest that takes minutes stands neither before the analysis nor, once a signal says that
 // nobody waits for it, before the result.
-func TestInputDigestsAreBeside(t *testing.T) {
+func TestInputDigestsAreConcurrent(t *testing.T) {
 	h := newHarness(t)
 	h.write("tree/small", "1\n", 0o644)
 	if err := os.Truncate(h.write("huge", "", 0o644), 4<<40); err != nil {

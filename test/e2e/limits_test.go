@@ -27,7 +27,7 @@ func TestForkBomb(t *testing.T) {
 
 // Of limits that nothing holds, a run says in a word what its config or environment allows for all runs, and in a sentence what its
 // own command line does. JSON has the sentence.
-func TestBestEffortIsSaidShortly(t *testing.T) {
+func TestBestEffortWarningIsShort(t *testing.T) {
 	if theHost.cgroup && !theHost.root {
 		t.Log("not covered here: only root can mount; the tests as root do, and those of cmd/scidex-oci/results")
 		return

@@ -181,9 +181,9 @@ func TestExport(t *testing.T) {
 	h.mustRefuse(flags("outputs", "cat", id, "nothing-like-it.png"), `see "scidex-oci outputs ls `+id+`@1"`)
 }
 
-// TestExportBesideOthers: a run adds its outputs to a directory with other files where that is asked for. A file of the same name is
+// TestExportAddsToADirectory: a run adds its outputs to a directory with other files where that is asked for. A file of the same name is
 // replaced, and nothing else changes.
-func TestExportBesideOthers(t *testing.T) {
+func TestExportAddsToADirectory(t *testing.T) {
 	h := newHarness(t)
 	h.write("full/sub/other.txt", "mine\n", 0o644)
 	h.write("full/a.txt", "before\n", 0o644)

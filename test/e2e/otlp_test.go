@@ -302,9 +302,9 @@ func TestSpansOfBadEnds(t *testing.T) {
 	}
 }
 
-// TestSpansNotAskedFor: nothing is sent and nothing is in the environment that was not asked for, and a caller that does not record
+// TestSpansNotRequested: nothing is sent and nothing is in the environment that was not asked for, and a caller that does not record
 // has its own context passed on.
-func TestSpansNotAskedFor(t *testing.T) {
+func TestSpansNotRequested(t *testing.T) {
 	c := newCollector(t, httptest.NewServer, nil)
 	parent := "00-" + callersTrace + "-" + callersSpan + "-"
 	for name, test := range map[string]struct {

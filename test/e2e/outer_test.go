@@ -127,7 +127,7 @@ func affinity(t *testing.T) int {
 }
 
 // Whoever starts a run, and wherever: with outer it says what the groups that it is in really hold.
-func TestOuterTellsTheTruth(t *testing.T) {
+func TestOuterLimitsAreReported(t *testing.T) {
 	h := newHarness(t)
 	r := h.start("--id", h.id("o"), "--limits=outer", "--memory=300MiB", "--cpus=0.7", "--pids=41", "--", "true")
 	r.expect(t, "complete", "exit", 0)
@@ -335,7 +335,7 @@ func TestWhoseMemoryRanOut(t *testing.T) {
 }
 
 // Best effort says of each limit what holds it: the kernel's files of the run's group, or its rlimits.
-func TestBestEffortTellsTheTruth(t *testing.T) {
+func TestBestEffortIsReported(t *testing.T) {
 	h := newHarness(t)
 	flag := h.flag()
 	l := h.launch(h.id("b"), append([]string{"--limits=best-effort", "--memory=700MiB", "--cpus=0.5", "--pids=77", "--input", flag.input()},

@@ -184,7 +184,7 @@ func TestQueueLeaseStopped(t *testing.T) {
 }
 
 // Where the database was away for longer than a lease no worker loses what it runs, also one that comes back later than the others.
-func TestQueueLeaseDatabaseAway(t *testing.T) {
+func TestQueueLeaseDatabaseUnavailable(t *testing.T) {
 	n := newNetwork(t)
 	end := n.flag()
 	const lease = "8s"

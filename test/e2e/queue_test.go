@@ -530,7 +530,7 @@ func TestQueueRescue(t *testing.T) {
 
 // The job of a worker that lives, given by `queue rescue` to another on the same host that would use the same directory, waits there
 // while the first attempt goes on, and is done once: by that attempt.
-func TestQueueRescueBeside(t *testing.T) {
+func TestQueueRescueOnTheSameHost(t *testing.T) {
 	h, db := inQueue(t)
 	end := h.flag()
 	id := h.submit("slow", "echo begun >begun; "+awaited+"; echo $SCIDEX_ANALYSIS_ID >out", "--input", end.input())

@@ -254,8 +254,8 @@ func (h *harness) unheeding() string {
 	return venv
 }
 
-// TestReadyUnheeded has an interpreter that does not execute the hook: the script runs once, in its turn.
-func TestReadyUnheeded(t *testing.T) {
+// TestReadyWithoutHook has an interpreter that does not execute the hook: the script runs once, in its turn.
+func TestReadyWithoutHook(t *testing.T) {
 	h := newHarness(t)
 	venv := h.unheeding()
 	script := h.write("counts.py", "import json\nprint(open(__file__).read() > '', file=open('count', 'a'))\nprint('done')\n", 0o644)
@@ -270,9 +270,9 @@ func TestReadyUnheeded(t *testing.T) {
 	}
 }
 
-// TestReadyUnheededProject is the same with a project, whose files are there from the beginning: the script is not executed a second time,
+// TestReadyWithoutHookInProject is the same with a project, whose files are there from the beginning: the script is not executed a second time,
 // also where a program that it starts executes the hook.
-func TestReadyUnheededProject(t *testing.T) {
+func TestReadyWithoutHookInProject(t *testing.T) {
 	h := newHarness(t)
 	venv := h.unheeding()
 	for name, does := range map[string]string{
@@ -311,9 +311,9 @@ func TestReadyWrappedProject(t *testing.T) {
 	}
 }
 
-// TestReadyAnew has a module that leaves a process and ends the interpreter when it is imported ahead: the run starts anew, and
+// TestReadyStartsAgain has a module that leaves a process and ends the interpreter when it is imported ahead: the run starts anew, and
 // nothing of before is left.
-func TestReadyAnew(t *testing.T) {
+func TestReadyStartsAgain(t *testing.T) {
 	h := newHarness(t)
 	venv := h.moduleIn(`
 import os

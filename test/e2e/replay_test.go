@@ -179,8 +179,8 @@ func TestAgainOnImage(t *testing.T) {
 	}
 }
 
-// TestReplayTellsWhy: what cannot be the same twice is caught, with the hint that fits.
-func TestReplayTellsWhy(t *testing.T) {
+// TestReplayExplainsDifferences: what cannot be the same twice is caught, with the hint that fits.
+func TestReplayExplainsDifferences(t *testing.T) {
 	for hint, script := range map[string]string{
 		"time_stamp":  "import datetime\nopen('out', 'w').write('made at %s\\n' % datetime.datetime.now().isoformat())\n",
 		"random_seed": "import random\nopen('out', 'w').write('estimate %r\\n' % random.random())\n",

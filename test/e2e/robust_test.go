@@ -132,8 +132,8 @@ func TestDeletedWorkingDirectory(t *testing.T) {
 	}
 }
 
-// TestCollectorsBesideStartingRuns: gc never takes a run that is just beginning for a dead one.
-func TestCollectorsBesideStartingRuns(t *testing.T) {
+// TestGCSparesStartingRuns: gc never takes a run that is just beginning for a dead one.
+func TestGCSparesStartingRuns(t *testing.T) {
 	h := newHarness(t)
 	stop, stopped := make(chan struct{}), make(chan error)
 	for range 2 {

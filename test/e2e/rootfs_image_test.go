@@ -382,9 +382,9 @@ func (h *harness) holdCheck() (resume func()) {
 	}
 }
 
-// TestRootfsCheckedBeside: an analysis does not wait for the check of its root, but its result does, and what is found
+// TestRootfsCheckIsConcurrent: an analysis does not wait for the check of its root, but its result does, and what is found
 // ends it.
-func TestRootfsCheckedBeside(t *testing.T) {
+func TestRootfsCheckIsConcurrent(t *testing.T) {
 	h := newHarness(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})
 	for name, c := range map[string]struct {

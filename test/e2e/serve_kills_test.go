@@ -112,8 +112,8 @@ var killPoints = map[string]killPoint{
 	}, "complete", "exit", nil},
 }
 
-// TestServeKilledLeaves: at each of these moments a killed engine leaves what a killed `run` leaves, and after gc there is the same.
-func TestServeKilledLeaves(t *testing.T) {
+// TestServeKilledLeavesWhatRunLeaves: at each of these moments a killed engine leaves what a killed `run` leaves, and after gc there is the same.
+func TestServeKilledLeavesWhatRunLeaves(t *testing.T) {
 	for name, p := range killPoints {
 		t.Run(name, func(t *testing.T) {
 			want := p.strike(t, func(h *harness, id string, args []string) *launch { return h.launch(id, args...) })

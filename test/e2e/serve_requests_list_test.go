@@ -15,8 +15,8 @@ var requestTests = map[string]func(*testing.T){
 	"IDsOfItsOwn": TestIDsOfItsOwn, "KeptDirectories": TestKeptDirectories, "KeptFromMemory": TestKeptFromMemory,
 	"KeptTreeIsTheCallers": TestKeptTreeIsTheCallers,
 	"ManyFiles":            TestManyFiles, "MemoryBelowTheLimit": TestMemoryBelowTheLimit, "MessageNamesTheCause": TestMessageNamesTheCause,
-	"NamesSurvive": TestNamesSurvive, "NoOverlayToBeHad": TestNoOverlayToBeHad, "NoSocketIsBound": TestNoSocketIsBound,
-	"OuterTellsTheTruth": TestOuterTellsTheTruth, "OutputsAreStored": TestOutputsAreStored, "OutputsFind": TestOutputsFind,
+	"NamesSurvive": TestNamesSurvive, "NoOverlayToBeHad": TestWithoutOverlay, "NoSocketIsBound": TestNoSocketIsBound,
+	"OuterTellsTheTruth": TestOuterLimitsAreReported, "OutputsAreStored": TestOutputsAreStored, "OutputsFind": TestOutputsFind,
 	"OwnFiles": TestOwnFiles, "Partial": TestPartial, "PostProcessAlways": TestPostProcessAlways,
 	"PostProcessFails": TestPostProcessFails, "PostProcessRequest": TestPostProcessRequest,
 	"PostProcessTampers": TestPostProcessTampers, "ReadsItsInputs": TestReadsItsInputs,
@@ -30,7 +30,7 @@ var requestTests = map[string]func(*testing.T){
 	"SocketWall": TestSocketWall, "SparseFiles": TestSparseFiles, "StandardStreams": TestStandardStreams,
 	"StickyDirectories": TestStickyDirectories, "UsageOfTheKilled": TestUsageOfTheKilled, "WorkFullAtTheEnd": TestWorkFullAtTheEnd,
 	"WorkTmpfs": TestWorkTmpfs, "WorkingDirectoriesOfOthers": TestWorkingDirectoriesOfOthers,
-	"WritersLeftBehind": TestWritersLeftBehind,
+	"WritersLeftBehind": TestSurvivingWriters,
 }
 
 // longRequestTests are those of scripts/soak beside them.
@@ -40,7 +40,7 @@ var longRequestTests = map[string]func(*testing.T){
 	"Leaks": TestLeaks, "ManifestsExceeded": TestManifestsExceeded, "Notebook": TestNotebook, "NotebookFails": TestNotebookFails,
 	"NotebookKernels": TestNotebookKernels, "OutcomeWaits": TestOutcomeWaits,
 	"PostProcessExampleInSQLite": TestPostProcessExampleInSQLite, "PostProcessIsEnded": TestPostProcessIsEnded,
-	"ReplayInputs": TestReplayInputs, "ReplayTellsWhy": TestReplayTellsWhy, "RootfsAttacks": TestRootfsAttacks,
+	"ReplayInputs": TestReplayInputs, "ReplayTellsWhy": TestReplayExplainsDifferences, "RootfsAttacks": TestRootfsAttacks,
 	"RootfsDirectories": TestRootfsDirectories, "RuntimeOnRootfs": TestRuntimeOnRootfs, "RuntimeVenv": TestRuntimeVenv,
 	"Science": TestScience, "Series": TestSeries, "Stats": TestStats, "SwappedBase": TestSwappedBase,
 	"SwappedDirectories": TestSwappedDirectories, "SwappedLinks": TestSwappedLinks, "SwappedScript": TestSwappedScript,

@@ -574,8 +574,8 @@ func TestServeDoctor(t *testing.T) {
 	s.close(0)
 }
 
-// TestServeSettles: an engine that lives on recovers what was killed beside it, without another command.
-func TestServeSettles(t *testing.T) {
+// TestServeRecoversKilledRuns: an engine that lives on recovers what was killed beside it, without another command.
+func TestServeRecoversKilledRuns(t *testing.T) {
 	h := newHarness(t)
 	s := h.serve()
 	id := h.id("killed")

@@ -326,8 +326,8 @@ func TestSlurmCancel(t *testing.T) {
 	}
 }
 
-// TestSlurmAway refuses in one sentence where Slurm does not answer, and submits and leaves nothing.
-func TestSlurmAway(t *testing.T) {
+// TestSlurmUnavailable refuses in one sentence where Slurm does not answer, and submits and leaves nothing.
+func TestSlurmUnavailable(t *testing.T) {
 	h, c := onSlurm(t)
 	h.write("lines.jsonl", `{"command":["true"]}`, 0o644)
 	conf := strings.ReplaceAll(readFile(t, c.Conf), "SlurmUser=root", "SlurmUser=root\nSlurmctldPort=6999\nMessageTimeout=2")

@@ -67,8 +67,8 @@ func TestStopBySignal(t *testing.T) {
 	}
 }
 
-// TestStopHitsNobodyElse gives the number of a dead launcher to an innocent process, and the lock to somebody.
-func TestStopHitsNobodyElse(t *testing.T) {
+// TestStopSparesOthers gives the number of a dead launcher to an innocent process, and the lock to somebody.
+func TestStopSparesOthers(t *testing.T) {
 	h := newHarness(t)
 	id := h.killed()
 	innocent := exec.Command("sleep", "1000")

@@ -260,9 +260,9 @@ func TestTidyGivesUp(t *testing.T) {
 	h.expectTidied(dead)
 }
 
-// TestTidyGivesUpOnItsSupervisor stops (SIGSTOP) the supervisor that is to remove a directory for a user: the command
+// TestTidyGivesUpOnTheSupervisor stops (SIGSTOP) the supervisor that is to remove a directory for a user: the command
 // ends all the same, and the supervisor with it.
-func TestTidyGivesUpOnItsSupervisor(t *testing.T) {
+func TestTidyGivesUpOnTheSupervisor(t *testing.T) {
 	if theHost.root {
 		t.Log("not covered here: root removes by itself; the tests as a user do")
 		return
@@ -329,8 +329,8 @@ func (b *background) holdSupervisor(started func() bool) (held []string) {
 	return held
 }
 
-// TestTidyTellsOfTheHook: what was killed in its hook is committed and cleaned, and its hook is owed.
-func TestTidyTellsOfTheHook(t *testing.T) {
+// TestTidyReportsTheHook: what was killed in its hook is committed and cleaned, and its hook is owed.
+func TestTidyReportsTheHook(t *testing.T) {
 	h := newHarness(t)
 	h.hook("echo ready >&2; exec sleep 1000")
 	id := h.newID()
@@ -380,9 +380,9 @@ func TestTidyAtOnce(t *testing.T) {
 	}
 }
 
-// TestTidyLeavesWhoIsElsewhere: a run of another host, by its row, and one of another catalog, by its state file, are
+// TestTidySparesRunsOfOthers: a run of another host, by its row, and one of another catalog, by its state file, are
 // nobody's to judge here.
-func TestTidyLeavesWhoIsElsewhere(t *testing.T) {
+func TestTidySparesRunsOfOthers(t *testing.T) {
 	h := newHarness(t)
 	done := h.newID()
 	h.start("--id", done, "--", "true").expect(t, "complete", "exit", 0)

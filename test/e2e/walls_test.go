@@ -25,9 +25,9 @@ func TestSocketWall(t *testing.T) {
 	}
 }
 
-// TestNoOverlayToBeHad binds a directory that lies on two stacked overlays, which is as many as the kernel
+// TestWithoutOverlay binds a directory that lies on two stacked overlays, which is as many as the kernel
 // allows (FILESYSTEM_MAX_STACK_DEPTH): it is bound read-only without one, and the result says so.
-func TestNoOverlayToBeHad(t *testing.T) {
+func TestWithoutOverlay(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: only root can stack overlays; the tests as root do")
 		return

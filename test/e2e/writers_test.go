@@ -2,9 +2,9 @@ package e2e
 
 import "testing"
 
-// TestWritersLeftBehind: of files that what is left of an analysis has open for writing when it ends, and is killed, nobody
+// TestSurvivingWriters: of files that what is left of an analysis has open for writing when it ends, and is killed, nobody
 // knows whether they are whole; of all others it is known.
-func TestWritersLeftBehind(t *testing.T) {
+func TestSurvivingWriters(t *testing.T) {
 	const leave = `echo whole >whole; mkfifo /tmp/never
 sh -c 'echo half >half; exec 3>>half 4<whole; : >made; mv made ready; read -r x </tmp/never' &
 until [ -e ready ]; do sleep 0.01; done`

@@ -13,9 +13,9 @@ import (
 // liveBesideGC is how many runs live while gc is called all the time.
 const liveBesideGC = 20
 
-// TestCollectsAllTheTime calls gc again and again, three at once, from before the first of twenty runs starts until
+// TestGCAllTheTime calls gc again and again, three at once, from before the first of twenty runs starts until
 // after the last has ended: set-up, running, harvest, commit and cleaning of each of them have a gc beside them.
-func TestCollectsAllTheTime(t *testing.T) {
+func TestGCAllTheTime(t *testing.T) {
 	h := newHarness(t)
 	h.mustRun("ls") // makes the catalog
 	loop := h.collectAlways(3)

@@ -138,8 +138,8 @@ func (b *waitingBatch) waits() {
 	})
 }
 
-// TestBatchCatalogAway: lines wait while PostgreSQL is away, and go on by themselves.
-func TestBatchCatalogAway(t *testing.T) {
+// TestBatchCatalogUnavailable: lines wait while PostgreSQL is away, and go on by themselves.
+func TestBatchCatalogUnavailable(t *testing.T) {
 	h, db := inPostgres(t)
 	g := newGate(t, db)
 	h.setenv("SCIDEX_OCI_DB", g.url())
@@ -169,8 +169,8 @@ func TestBatchCatalogAway(t *testing.T) {
 	}
 }
 
-// TestBatchCatalogAwayStopped: what waits can be stopped, and leaves nothing.
-func TestBatchCatalogAwayStopped(t *testing.T) {
+// TestBatchCatalogUnavailableStopped: what waits can be stopped, and leaves nothing.
+func TestBatchCatalogUnavailableStopped(t *testing.T) {
 	h, db := inPostgres(t)
 	g := newGate(t, db)
 	h.setenv("SCIDEX_OCI_DB", g.url())
