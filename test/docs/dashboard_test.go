@@ -66,7 +66,7 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// text is what of a panel may have variables.
+// text is the parts of a panel that may have variables.
 func (p panel) text() (all string) {
 	for _, target := range p.Targets {
 		all += target.Expr + "\n" + target.Datasource.UID + "\n"

@@ -1,4 +1,4 @@
-// Package docs holds documents that are not executed against what they describe.
+// Package docs compares documents that no test executes with what they describe.
 package docs
 
 import (
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDependencies: each module of the programs is in docs/dependencies.md with a reason, and no other is.
+// TestDependencies: docs/dependencies.md has exactly the modules of the programs, each with a reason.
 func TestDependencies(t *testing.T) {
 	text, err := os.ReadFile("../../docs/dependencies.md")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 var testName = regexp.MustCompile(`\bTest[A-Z][A-Za-z0-9]*`)
 
-// TestTableOfTests: of the table in CONTRIBUTING.md, each test of the quick set is one of the tier e2e, and each other is one of a
-// tier of rest.
+// TestTableOfTests: each quick test in the table of CONTRIBUTING.md is in the tier e2e, and each other one in a tier of
+// rest.
 func TestTableOfTests(t *testing.T) {
 	defined := map[string]bool{}
 	for _, file := range glob(t, "../e2e/*_test.go") {

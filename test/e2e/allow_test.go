@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestAllowBinds: a config file restricts what may be bound, by what a path leads to.
+// TestAllowBinds: a config file restricts which paths may be bound, by the target of the path.
 func TestAllowBinds(t *testing.T) {
 	h := newHarness(t)
 	for _, name := range []string{"allowed/sub/file", "allowed-not/file", "outside/file"} {
@@ -37,17 +37,17 @@ func TestAllowBinds(t *testing.T) {
 	h.mustRefuse(run("--script", "outside/s.sh"), "--script", "lies outside", config)
 	h.mustRun(run("--input", "allowed/sub/file", "--", "true")...)
 	h.mustRefuse(run("--input", "outside/file", "--", "true"), "--input", "lies outside")
-	// What nobody named is bound by its usual name, and restricted alike.
+	// Directories that are bound by default are restricted alike.
 	h.mustRun(run("--", "true")...)
 	h.write("data/file", "text", 0o644)
 	h.mustRefuse(run("--", "true"), "--data", h.path("data"), "lies outside", "give none")
 	h.mustRun(run("--data", "none", "--", "true")...)
-	// Nor does what is kept of an allowed script lie there; it is ours.
+	// The kept copy of an allowed script is not in an allowed directory either; it belongs to scidex-oci.
 	r := h.start("--id", h.newID(), "--data", "none", "--script", "allowed/s.sh")
 	h.mustRun("--config", config, "run", "--again", r.ID)
 }
 
-// TestEmptyAllowBinds: an empty list allows nothing, and only a config file can say either.
+// TestEmptyAllowBinds: an empty list allows nothing; only a config file can have a list.
 func TestEmptyAllowBinds(t *testing.T) {
 	h := newHarness(t)
 	h.write("good/file", "text", 0o644)
@@ -61,8 +61,8 @@ func TestEmptyAllowBinds(t *testing.T) {
 	h.mustRefuse([]string{"run", "-f", "m.yaml"}, "m.yaml:2:", "allow_binds")
 }
 
-// TestOperatorAllowsBinds: what /etc/scidex-oci/config.yaml allows holds also for those who have a config
-// file of their own. The machine's own /etc is left alone: the test has a copy, in a mount namespace.
+// TestOperatorAllowsBinds: what /etc/scidex-oci/config.yaml allows holds also for those who have a config file of their
+// own. The machine's own /etc does not change: the test has a copy, in a mount namespace.
 func TestOperatorAllowsBinds(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: only root can mount; the tests as root do, and those of cmd/scidex-oci")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPostgresAnotherCatalog: a root has one catalog. Where its runs are in PostgreSQL, nothing makes a SQLite file beside its blobs,
-// and the other way about; both refusals name what to give.
+// TestPostgresAnotherCatalog: a root has one catalog. If its runs are in PostgreSQL, nothing makes a SQLite file next
+// to its blobs, and the reverse; both refusals name the flag to use.
 func TestPostgresAnotherCatalog(t *testing.T) {
 	h, db := inPostgres(t)
 	h.start("--id", h.newID(), "--", "true").expect(t, "complete", "exit", 0)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// arena is what an attack program is let loose on: directories, a process, and what its head comment says
-// that it needs besides. The control has one of its own.
+// arena is what an attack program may attack: directories, a process, and what its head comment says that it also
+// needs. The control has one of its own.
 type arena struct {
 	h       *harness
 	name    string
@@ -25,7 +25,7 @@ type arena struct {
 	checks  []func(outside bool)
 }
 
-// needs are what a program can ask for by "needs: NAME". Each adds to what is told and to the checks.
+// needs are what a program can request by "needs: NAME". Each adds to the program's input and to the checks.
 var needs = map[string]func(*arena){
 	"abstract":   (*arena).addAbstract,
 	"canaries":   (*arena).addCanaries,
@@ -36,8 +36,8 @@ var needs = map[string]func(*arena){
 	"victim":     (*arena).addVictim,
 }
 
-// newArena makes data, docs, input and project directories that everybody may change, a file that is an
-// input, and a directory that stands for / in the control.
+// newArena makes data, docs, input and project directories that everybody may change, a file that is an input, and a
+// directory that is / in the control.
 func newArena(h *harness, name string, p attack) *arena {
 	h.t.Helper()
 	a := &arena{h: h, name: name, told: map[string]any{"marker": newPrefix()}, within: map[string]any{}}
@@ -135,7 +135,7 @@ func changes(before, after map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// addVictim starts a process of the caller: its pid and the marker among its arguments are told. Inside,
+// addVictim starts a process of the caller, and gives the program its pid and the marker among its arguments. Inside,
 // init is PID 1, which defends itself.
 func (a *arena) addVictim() {
 	a.h.t.Helper()
@@ -151,7 +151,7 @@ func (a *arena) addVictim() {
 	})
 }
 
-// victim starts a process of the caller and waits until it is the one that was asked for.
+// victim starts a process of the caller and waits until it executes the requested program.
 func victim(t *testing.T, marker string) int {
 	t.Helper()
 	pid := canaryProcess(t, marker)
@@ -159,7 +159,7 @@ func victim(t *testing.T, marker string) int {
 	return pid
 }
 
-// describe is what others could change of a process.
+// describe is everything that others could change of a process.
 func describe(t *testing.T, pid int) string {
 	t.Helper()
 	text := ""

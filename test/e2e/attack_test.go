@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// verdicts are what an attack program says of each thing it tried: "ok", or the name of an error.
+// verdicts are what an attack program reports for each try: "ok", or the name of an error.
 type verdicts map[string]string
 
-// outside runs an attack program of testdata as the caller, without a sandbox: the control. What an
-// attack cannot do there, its failure inside does not prove.
+// outside runs an attack program of testdata as the caller, without a sandbox: the control. If an attack fails there,
+// its failure inside proves nothing.
 func outside(t *testing.T, program string, args ...string) verdicts {
 	t.Helper()
 	cmd := exec.Command("/usr/bin/python3", append([]string{testdata(t, program)}, args...)...)
@@ -82,7 +82,7 @@ func (h *harness) stderrOf(r result) string {
 	return h.blob(r.Logs.Stderr.SHA256)
 }
 
-// blob reads a blob past the program.
+// blob reads the file of a blob directly.
 func (h *harness) blob(digest string) string {
 	h.t.Helper()
 	return readFile(h.t, h.blobPath(digest))

@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/check/attacks"
 )
 
-// attackPrograms lists the programs: what begins with a directory or README is none.
+// attackPrograms lists the programs: directories and the README are none.
 func attackPrograms(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -96,8 +96,8 @@ func fits(pattern, name string) bool {
 	return pattern == name || open && strings.HasPrefix(name, beginning)
 }
 
-// put makes the program ready in the directory, compiled where it must be, and returns the command that
-// starts it from a directory of another name.
+// put copies or compiles the program into the directory, and returns the command that starts it from a directory of
+// another name.
 func (p attack) put(h *harness, dir string) func(there string) []string {
 	h.t.Helper()
 	source, ending := filepath.Join("testdata", "attacks", p.name), filepath.Ext(p.name)

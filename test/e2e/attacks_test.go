@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// TestAttacks runs every program of testdata/attacks: outside as the control, where each thing that it
-// tries must succeed, and inside, where none may; there in a single run, and in one that was made ready ahead.
-// See the README.md there.
+// TestAttacks runs every program of testdata/attacks: outside as the control, in which each try must succeed, and
+// inside, where none may: in a single run, and in one that was prepared before its turn. See the README.md there.
 func TestAttacks(t *testing.T) {
 	sum, readySum := tally{}, tally{}
 	for _, name := range attackPrograms(t) {
@@ -36,13 +35,13 @@ func TestAttacks(t *testing.T) {
 	fmt.Println("attacks when made ready ahead:", readySum)
 }
 
-// unknown are the errors of a kernel that lacks what was asked for.
+// unknown are the errors of a kernel that lacks a feature.
 var unknown = []string{
 	"ENOSYS", "EAFNOSUPPORT", "EPROTONOSUPPORT", "ENOPROTOOPT", "ESOCKTNOSUPPORT", "EOPNOTSUPP", "ENODEV", "ENOENT", "ENODATA",
 	"SIGSEGV", "SIGILL",
 }
 
-// excused returns why the control of a try shows nothing here: "" if it has to.
+// excused returns why the control of a try shows nothing here: "" if it must succeed.
 func (p attack) excused(try, outside string) string {
 	for _, who := range p.arguments("control", try) {
 		switch {
@@ -57,8 +56,8 @@ func (p attack) excused(try, outside string) string {
 	return ""
 }
 
-// lacking reports whether a try ends inside as it does outside, because this kernel has no such way: where it emulates no
-// 32-bit calls, int 0x80 is a fault before any filter is asked.
+// lacking reports whether a try ends inside as it does outside, because this kernel has no such way: if it emulates no
+// 32-bit calls, int 0x80 is a fault before any filter.
 func (p attack) lacking(try, outside, inside string) bool {
 	return inside == outside && p.excused(try, outside) == "kernel"
 }
@@ -114,7 +113,7 @@ func (p attack) judge(t *testing.T, outside, inside verdicts, sum tally) {
 	}
 }
 
-// hasAddress reports whether this machine has an address that is no loopback's.
+// hasAddress reports whether this machine has an address other than loopback.
 func hasAddress(t *testing.T) bool {
 	return slices.ContainsFunc(addresses(t), func(host string) bool {
 		address, err := netip.ParseAddr(host)
@@ -146,7 +145,8 @@ func (a *arena) inside(p attack) verdicts {
 	return a.verdictsOf(p, a.h.start(append(flags, a.tell(a.within))...))
 }
 
-// ready runs it in a run of a batch whose Python was started before its turn. What is not Python's, a script of Python becomes.
+// ready runs it in a run of a batch whose Python was started before its turn. Programs in other languages are executed
+// by a Python script.
 func (a *arena) ready(p attack) verdicts {
 	a.h.t.Helper()
 	line := a.line(p)
@@ -181,7 +181,7 @@ func (a *arena) verdictsOf(p attack, r result) verdicts {
 	return v
 }
 
-// tell is the JSON that the program is told, with what is otherwise where it runs.
+// tell is the JSON that the program reads, with what differs where it runs.
 func (a *arena) tell(other map[string]any) string {
 	a.h.t.Helper()
 	all := maps.Clone(a.told)

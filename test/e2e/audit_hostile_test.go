@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestAuditKnowsItsOwn: what an analysis serves itself makes no event, by whatever road it is reached.
+// TestAuditKnowsItsOwn: a server of the analysis itself makes no event, by whatever address it is reached.
 func TestAuditKnowsItsOwn(t *testing.T) {
 	h := newHarness(t)
 	r := h.analysis("audit_own.py", nil)
@@ -28,7 +28,8 @@ func TestAuditKnowsItsOwn(t *testing.T) {
 	}
 }
 
-// TestAuditIsRaced changes an address after it was looked at. The walls are elsewhere: nothing is reached.
+// TestAuditIsRaced changes an address after the supervisor has read it. The audit is no barrier: others hold, and
+// nothing is reached.
 func TestAuditIsRaced(t *testing.T) {
 	h := newHarness(t)
 	var greeted atomic.Int64
@@ -57,7 +58,7 @@ func TestAuditIsRaced(t *testing.T) {
 	}
 }
 
-// greeters listens on every IPv4 address of the host and returns where.
+// greeters listens on every IPv4 address of the host and returns the addresses.
 func greeters(t *testing.T, greeted *atomic.Int64) (args []string) {
 	t.Helper()
 	for _, address := range addresses(t) {
@@ -85,10 +86,10 @@ func greeters(t *testing.T, greeted *atomic.Int64) (args []string) {
 	return args
 }
 
-// TestAuditIsFlooded: the supervisor is outside of the run's limits, and the thread of it that answers must not work more
-// than its part for a run, whatever one question costs: half a second at once, and then a tenth of the time that passes.
-// The bound leaves as much again for a question that is answered when nothing is left, and a flood whose answers never rest
-// takes all of the time that a processor is free. What its other threads do is not the audit's.
+// TestAuditIsFlooded: the supervisor is outside of the run's limits, and its thread that answers must use only its
+// share of a processor for a run, whatever one notification costs: half a second at once, and then a tenth of the time
+// that passes. The bound of the test is twice that, for a notification that is answered when the share is used up;
+// without the share a flood would take a whole processor. The supervisor's other threads do not belong to the audit.
 func TestAuditIsFlooded(t *testing.T) {
 	const seconds = 5
 	h := newHarness(t)
@@ -139,7 +140,7 @@ func threadTimes(t *testing.T, w watched) map[string]time.Duration {
 	return used
 }
 
-// TestAuditForks: processes that come, ask and go faster than answers do no harm, and the end ends them all.
+// TestAuditForks: processes that start, cause a notification and end faster than the answer do no harm, and all end with the run.
 func TestAuditForks(t *testing.T) {
 	h := newHarness(t)
 	r := h.start("--id", h.newID(), "--pids", "40", "--timeout", "3s", "--grace", "1ms", "--", "python3", "-c", `
@@ -166,7 +167,7 @@ while True:
 	}
 }
 
-// TestAuditOfTheKilled kills launcher or supervisor with questions on their way: nothing stays.
+// TestAuditOfTheKilled kills launcher or supervisor while notifications wait: nothing is left.
 func TestAuditOfTheKilled(t *testing.T) {
 	for name, kill := range map[string]func(*launch){
 		"launcher":   func(l *launch) { l.signal(syscall.SIGKILL) },
@@ -190,12 +191,12 @@ func TestAuditOfTheKilled(t *testing.T) {
 }
 
 // TestAuditIsLost makes the supervisor's audit fail while the analysis runs: poll(2) wants a limit of descriptors of 1
-// at least. The analysis must not live to make up for it with a listener of its own. A tmpfs needs no survey, which would end
+// at least. The analysis must end before it can install a listener of its own. A tmpfs needs no survey, which would end
 // the run for the same limit.
 func TestAuditIsLost(t *testing.T) {
 	h := newHarness(t)
 	id := h.newID()
-	// A question that is answered under the limit may have another answer than the flood expects, which ends with it then.
+	// A notification that is answered under the limit may have another answer than the flood expects; then the flood ends.
 	l := h.launch(id, "--project", testdata(t, "."), "--work-storage", "tmpfs", "--", "sh", "-c", "python3 /analysis/audit_flood.py 600 2 0; sleep 600")
 	l.await("ready")
 	all := l.family()
@@ -218,7 +219,7 @@ func TestAuditIsLost(t *testing.T) {
 	}
 }
 
-// TestAuditOfWalls: a file of the host is named where it stands, and what cannot be read is no event.
+// TestAuditOfWalls: an event names a file of the host by its path, and an address that cannot be read is no event.
 func TestAuditOfWalls(t *testing.T) {
 	h := newHarness(t)
 	h.write("data/x", "", 0o644)
@@ -255,7 +256,7 @@ assert libc.sendto(u.fileno(), b"x", 1, 0, b"\0\0\0\x35\xc0\0\2\1" + bytes(8), 1
 	}
 }
 
-// TestAuditIsNeverSilentlyOff: where the kernel asks nobody, nothing runs, and the message knows the way out.
+// TestAuditIsNeverSilentlyOff: if the kernel has no notifications, nothing runs, and the message says what to do.
 func TestAuditIsNeverSilentlyOff(t *testing.T) {
 	if !theHost.root && theHost.ranged {
 		t.Log("such a filter keeps newuidmap from its privileges: root and users with one id show this")

@@ -16,8 +16,8 @@ func (r result) said() (events []string) {
 	return events
 }
 
-// TestAudit tries to reach what is not there and finds it in the result and in the catalog; what it may do
-// it finds nothing of.
+// TestAudit tries to reach targets that are out of reach: the result and the catalog have an event of each, and of
+// nothing that is allowed.
 func TestAudit(t *testing.T) {
 	h := newHarness(t)
 	r := h.analysis("audit.py", nil)
@@ -53,7 +53,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditOff changes nothing but that nothing is noted.
+// TestAuditOff: only the events are missing.
 func TestAuditOff(t *testing.T) {
 	h := newHarness(t)
 	r := h.analysis("audit.py", []string{"--audit", "off"})
@@ -103,8 +103,8 @@ for process in range(4):
 	}
 }
 
-// TestAuditDoesNotHold kills what waits for an answer, and interrupts it with signals after which the kernel
-// starts the call anew (SA_RESTART).
+// TestAuditDoesNotHold kills processes that wait for an answer, and interrupts them with signals after which the kernel
+// starts the call again (SA_RESTART).
 func TestAuditDoesNotHold(t *testing.T) {
 	h := newHarness(t)
 	r := h.start("--id", h.newID(), "--", "python3", "-c", `

@@ -85,7 +85,7 @@ func (h *harness) expectStates(got map[string]result, want map[string]string) {
 	}
 }
 
-// A batch has one result for each line, with what the flags say for all and the lines for themselves.
+// A batch has one result for each line; flags apply to all lines, and a line's own fields to that line.
 func TestBatch(t *testing.T) {
 	h := newHarness(t)
 	h.write("sub/say.sh", "echo \"$1\" >said; echo $COLOUR >>said\n", 0o644)
@@ -163,7 +163,7 @@ func TestBatchReports(t *testing.T) {
 	}
 }
 
-// Of a file with a bad line nothing is run, and each bad one is told.
+// If a file has a bad line, nothing is run, and each bad one is reported.
 func TestBatchIsValidatedWhole(t *testing.T) {
 	h := newHarness(t)
 	file := h.write("bad.jsonl", strings.Join([]string{
@@ -208,7 +208,7 @@ func TestBatchFromStandardInput(t *testing.T) {
 	}
 }
 
-// runningBatch starts a batch and is back when the runs have started, each of which says "ready".
+// runningBatch starts a batch and returns when its runs, each of which says "ready", have started.
 func (h *harness) runningBatch(stdout io.Writer, ids []string, args ...string) *exec.Cmd {
 	h.t.Helper()
 	cmd := h.command(theHost.bin, append([]string{"batch"}, args...)...)
@@ -239,10 +239,10 @@ func (h *harness) ended(cmd *exec.Cmd, code int) {
 	}
 }
 
-// waits is a script that says "ready" and ends when it is asked to.
+// waits is a script that says "ready" and ends by SIGTERM.
 const waits = `trap 'echo asked >asked; exit 0' TERM; echo ready; while :; do sleep 0.05; done`
 
-// What SIGINT, SIGQUIT or SIGTERM drains is whole, told as what it is, and taken up by --resume.
+// A batch that SIGINT, SIGQUIT or SIGTERM drains has a whole result for each line, and --resume goes on with it.
 func TestBatchDrains(t *testing.T) {
 	for signal, code := range map[syscall.Signal]int{unix.SIGINT: 130, unix.SIGQUIT: 131, unix.SIGTERM: 143} {
 		t.Run(signal.String(), func(t *testing.T) {
@@ -279,8 +279,8 @@ func TestBatchDrains(t *testing.T) {
 	}
 }
 
-// A script that was mended is run as the next attempt: --rerun says for which lines, and keeps their earlier attempts. Each refusal
-// names it.
+// A script that was corrected is run as the next attempt: --rerun says for which lines, and keeps their earlier
+// attempts. Each refusal names it.
 func TestBatchRerun(t *testing.T) {
 	h := newHarness(t)
 	bug, done := h.id("bug"), h.id("done")
@@ -318,7 +318,7 @@ func TestBatchRerun(t *testing.T) {
 	made(map[string]result{bug: first}, bug, "old")
 }
 
-// --rerun runs the lines of a sweep again too. What has another attempt below --export is refused before it runs.
+// --rerun runs the lines of a sweep again too. A line that has another attempt below --export is refused before it runs.
 func TestBatchRerunsASweep(t *testing.T) {
 	h := newHarness(t)
 	h.write("fit.sh", "[ $2 = 0 ]\n", 0o644)
@@ -345,7 +345,7 @@ func TestBatchRerunsASweep(t *testing.T) {
 	}
 }
 
-// Two batches of one file at once: each does a part, and says once that another command has the rest, which --resume takes up.
+// Two batches of one file at once: each runs a part, and says once that another command has the rest; --resume runs what is left.
 func TestBatchesAtOnce(t *testing.T) {
 	h := newHarness(t)
 	held := func(id string) manifest {
@@ -409,8 +409,8 @@ func (h *harness) drainAgain(file, never string) {
 	})
 }
 
-// What stands ready when a batch is drained has started nothing: it is canceled, and --resume runs it. What comes after it
-// was not started.
+// An analysis that is prepared when a batch is drained has not started: it is canceled, and --resume runs it. Later
+// lines were not started.
 func TestBatchDrainsWhatIsReady(t *testing.T) {
 	h := newHarness(t)
 	one, ready, never := h.id("one"), h.id("ready"), h.id("never")
@@ -446,7 +446,7 @@ func TestBatchDrainsWhatIsReady(t *testing.T) {
 	h.touched(h.gc())
 }
 
-// A second signal cuts the grace of what does not want to end.
+// A second signal ends the grace period of a run that ignores the first.
 func TestBatchIsEndedBySecondSignal(t *testing.T) {
 	h := newHarness(t)
 	id := h.id("stubborn")
@@ -460,7 +460,7 @@ func TestBatchIsEndedBySecondSignal(t *testing.T) {
 	h.expectStates(h.results(stdout.String()), map[string]string{id: "canceled@1"})
 }
 
-// What a killed batch has left is settled by --resume: nothing is run twice that had ended, and nothing is lost.
+// --resume completes a killed batch: no run that had ended is run twice, and nothing is lost.
 func TestBatchResumesAfterItWasKilled(t *testing.T) {
 	h := newHarness(t)
 	end := h.flag()
@@ -490,7 +490,7 @@ func TestBatchResumesAfterItWasKilled(t *testing.T) {
 	h.touched(h.gc())
 }
 
-// What had ended when a batch was killed, and was not committed, is committed by --resume as it ended, and not run again.
+// A run that had ended when a batch was killed, and was not committed, is committed by --resume as it ended, and not run again.
 func TestBatchResumesBeforeTheCommit(t *testing.T) {
 	h := newHarness(t)
 	good, bad := h.id("good"), h.id("bad")
@@ -523,7 +523,7 @@ func TestBatchResumesBeforeTheCommit(t *testing.T) {
 	h.touched(h.gc())
 }
 
-// --fail-fast starts nothing more, and lets what runs come to its end.
+// --fail-fast starts nothing more, and lets running lines end.
 func TestBatchFailsFast(t *testing.T) {
 	h := newHarness(t)
 	h.setenv("GITHUB_ACTIONS", "true")
@@ -538,7 +538,7 @@ func TestBatchFailsFast(t *testing.T) {
 	}
 }
 
-// --resume calls the hook alone of a run whose hook has failed, and events tell of that end, and of a refusal.
+// --resume calls only the hook of a run whose hook has failed, and events report that end, and a refusal.
 func TestBatchResumesHooks(t *testing.T) {
 	h := newHarness(t)
 	id := h.id("a")
@@ -553,7 +553,7 @@ func TestBatchResumesHooks(t *testing.T) {
 	h.expectFinished("changed.jsonl", id, "error")
 }
 
-// expectFinished checks a file of events that tells of an end and nothing else.
+// expectFinished checks a file of events that has an end and nothing else.
 func (h *harness) expectFinished(name, id, state string) {
 	h.t.Helper()
 	all, err := parseEvents([]byte(readFile(h.t, h.path(name))))
@@ -583,7 +583,7 @@ type cases struct {
 	} `xml:"testsuite"`
 }
 
-// expectCases checks a report: why each case is not good, "" where it is.
+// expectCases checks a report: why each case failed, "" if it did not.
 func (h *harness) expectCases(name string, want map[string]string) {
 	h.t.Helper()
 	var read cases
@@ -600,10 +600,10 @@ func (h *harness) expectCases(name string, want map[string]string) {
 }
 
 // batchGrowth is how much the launcher may grow between the first quarter of a batch and its end: what the garbage
-// collector leaves, and not what a batch is long.
+// collector leaves, independent of the batch's length.
 const batchGrowth = 12 << 20
 
-// TestBatchOfMany runs 1,000 analyses from standard input, 100 in CI: none is lost. Where SCIDEX_OCI_SOAK is set memory
+// TestBatchOfMany runs 1,000 analyses from standard input, 100 in CI: none is lost. If SCIDEX_OCI_SOAK is set, memory
 // does not grow.
 func TestBatchOfMany(t *testing.T) {
 	h, n := newHarness(t), soakCount(1000)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socket makes a unix socket that somebody listens on, in the caller's directory, and returns how to
-// reach it: the name of a unix socket has 108 bytes at most (unix(7)).
+// socket makes a unix socket with a listener in the caller's directory, and returns a short path to it: the name of a
+// unix socket has 108 bytes at most (unix(7)).
 func (h *harness) socket(name string) (reach func() error) {
 	h.t.Helper()
 	path := h.path(name)
@@ -57,7 +57,7 @@ type refusedBind struct {
 // bindFlags are all by which a directory of the host is shown or copied.
 var bindFlags = []string{"--data", "--docs", "--project", "--input", "--stage"}
 
-// refuseBinds checks that every flag refuses every path, and that each takes the directory good.
+// refuseBinds checks that every flag refuses every path, and that each accepts the directory good.
 func (h *harness) refuseBinds(binds []refusedBind) {
 	h.t.Helper()
 	h.write("good/file", "good", 0o644)
@@ -73,7 +73,7 @@ func (h *harness) refuseBinds(binds []refusedBind) {
 	}
 }
 
-// TestNoSocketIsBound: a socket that answers refuses the run, wherever the directory is named.
+// TestNoSocketIsBound: a run is refused if a directory that it binds, by whatever flag, has a socket that answers.
 func TestNoSocketIsBound(t *testing.T) {
 	h := newHarness(t)
 	h.write("shelf/a/file", "x", 0o644)
@@ -91,13 +91,13 @@ func TestNoSocketIsBound(t *testing.T) {
 			h.mustRefuse([]string{"run", "--id", h.newID(), flag, path, "--", "true"}, flag, "a unix socket", `"`+found+`"`, "remove it")
 		}
 	}
-	// What lies beside it may be bound, and copies have no sockets in them.
+	// Directories next to it may be bound, and copies have no sockets in them.
 	h.start("--id", h.newID(), "--input", "shelf/a/file", "--", "cat", "/inputs/file").expect(t, "complete", "exit", 0)
 	r := h.start("--id", h.newID(), "--stage", "shelf", "--", "sh", "-c", "! test -e a/b/s && cat a/file")
 	r.expect(t, "complete", "exit", 0)
 }
 
-// TestPostgresDirectories: where PostgreSQL listens cannot be bound, nor what is in it or above it.
+// TestPostgresDirectories: directories in which PostgreSQL listens cannot be bound, nor those in them or above them.
 func TestPostgresDirectories(t *testing.T) {
 	h := newHarness(t)
 	h.write("pg/sockets/inner/file", "x", 0o644)
@@ -126,7 +126,7 @@ func TestPostgresDirectories(t *testing.T) {
 			h.mustRefuse([]string{"run", "--data", dir, "--", "true"}, "--data", dir, what)
 		}
 	}
-	// By PostgreSQL's own default /tmp is one too, also where nothing else forbids it.
+	// By PostgreSQL's own default /tmp is one too, also if nothing else forbids it.
 	elsewhere, err := os.MkdirTemp("/var/tmp", "e2e-")
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestPostgresDirectories(t *testing.T) {
 	h.start("--id", h.newID(), "--data", "good", "--", "true").expect(t, "complete", "exit", 0)
 }
 
-// TestOwnSockets: what the launcher's environment says it is connected to is not shown.
+// TestOwnSockets: sockets that the launcher's environment names are not shown.
 func TestOwnSockets(t *testing.T) {
 	for variable, form := range map[string]string{
 		"SSH_AUTH_SOCK": "%s", "NOTIFY_SOCKET": "%s", "WAYLAND_DISPLAY": "%s", "GPG_AGENT_INFO": "%s:1:1", "DOCKER_HOST": "unix://%s",
@@ -156,7 +156,7 @@ func TestOwnSockets(t *testing.T) {
 	}
 }
 
-// TestOwnFiles: catalog, blobs and locks, and the place of working directories, are nobody else's to read.
+// TestOwnFiles: catalog, blobs and locks, and the directory of working directories, cannot be bound.
 func TestOwnFiles(t *testing.T) {
 	h := newHarness(t)
 	tmp, other := h.path("tmp"), h.path("other")
@@ -167,7 +167,7 @@ func TestOwnFiles(t *testing.T) {
 	}
 	h.setenv("SCIDEX_OCI_TMP", tmp)
 	h.mustRun("ls")
-	// The mode must not be what refuses it.
+	// The refusal must not come from the mode.
 	for _, path := range []string{h.root, h.root + "/blobs", h.root + "/catalog.db"} {
 		if err := os.Chmod(path, 0o755); err != nil {
 			t.Fatal(err)
@@ -207,8 +207,8 @@ func TestOwnFiles(t *testing.T) {
 	h.mustRefuse([]string{"run", "--id", h.newID(), "--data", "other/blobs", "--", "true"}, "is "+what)
 }
 
-// TestWorkingDirectoriesOfOthers: that of a run is nobody else's to read while it lives, also for a
-// launcher with another root; one that was kept is data like any other.
+// TestWorkingDirectoriesOfOthers: that of a run cannot be bound while the run lives, also by a launcher with another
+// root; a kept one can.
 func TestWorkingDirectoriesOfOthers(t *testing.T) {
 	h, other := newHarness(t), newHarness(t)
 	id, end := h.newID(), h.flag()
@@ -239,7 +239,7 @@ func TestWorkingDirectoriesOfOthers(t *testing.T) {
 	h.mustRun("rm", id)
 }
 
-// TestMountedElsewhere: a bind mount gets round none of it.
+// TestMountedElsewhere: a bind mount does not get round these refusals.
 func TestMountedElsewhere(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: only root can mount; the tests as root do")
@@ -293,7 +293,7 @@ func TestMountedElsewhere(t *testing.T) {
 	h.mustRefuse([]string{"run", "--id", h.newID(), "--data", "shelf", "--", "true"}, "--data", at, "is mounted below it", "--input")
 }
 
-// TestSomebodyElsesDirectory: a name that another user has taken is refused and left as it is.
+// TestSomebodyElsesDirectory: a name that another user has taken is refused and not changed.
 func TestSomebodyElsesDirectory(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: only root can make what is another user's; the tests as root do")
@@ -333,7 +333,7 @@ func TestSomebodyElsesDirectory(t *testing.T) {
 	}
 }
 
-// TestRemembersLargeTrees: the second look at a large directory is one from memory, and sees what is new.
+// TestRemembersLargeTrees: the second scan of a large directory uses what the first found, and finds what is new.
 func TestRemembersLargeTrees(t *testing.T) {
 	h := newHarness(t)
 	one := h.write("data/one", "x", 0o644)

@@ -23,7 +23,7 @@ type builders struct {
 func newBuilders(h *harness) *builders {
 	h.t.Helper()
 	b := &builders{harness: h, parent: "/" + h.run}
-	// podman asks for more files and processes than it may have where root lacks CAP_SYS_RESOURCE.
+	// podman requests more files and processes than it may have if root lacks CAP_SYS_RESOURCE.
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
 		h.t.Fatal(err)
@@ -68,7 +68,7 @@ func (b *builders) run(image string, command ...string) string {
 	return b.must("podman", append(args, command...)...) + "\n"
 }
 
-// listing tells of everything of an image's own: names, kinds, modes, links, contents. What a run has of its own lies
+// listing prints everything of an image: names, kinds, modes, links, contents. What a run has of its own lies
 // elsewhere.
 const listing = `cd / && find bin lib opt srv usr | sort | while read -r f; do
 	stat -c '%n %F %a' "$f"
@@ -90,8 +90,7 @@ func (b *builders) build(program, image, format string) {
 	b.must(program, args...)
 }
 
-// TestBuilders takes images that buildah and podman have made through pull, import and run: inside is what podman and
-// runc have inside of the same image.
+// TestBuilders pulls, imports and runs images of buildah and podman: inside is the same as in podman and runc.
 func TestBuilders(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: a storage of podman's takes root or a range of ids; the tests as root do")
@@ -166,7 +165,7 @@ func (b *builders) everyRoad(s *registrySite, program, format string) {
 	}
 }
 
-// same demands of a run, and of runc with the bundle of that run, what podman has said.
+// same checks that a run, and runc with the bundle of that run, print the same as podman.
 func (b *builders) same(image, want string, command ...string) {
 	b.t.Helper()
 	request := append([]string{"--rootfs", image, "--"}, command...)

@@ -16,7 +16,7 @@ import (
 func TestBundleRunsUnderRunc(t *testing.T) {
 	h := newHarness(t)
 	h.write("data/table.csv", "from the data\n", 0o644)
-	// The ids of root's container must be able to come as far as the bundle.
+	// The ids of root's container must be able to reach the bundle.
 	for dir := h.dir; dir != os.TempDir(); dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// copied are files of all kinds: a name that no text has, nothing, and more than a bucket is given unasked.
+// copied are files of all kinds: a name that is no UTF-8, an empty file, and one that is too large to be uploaded without a HEAD.
 const copied = `import sys
 open(b"a\n\xff", "w").write("odd " + sys.argv[1])
 open("empty", "w")
@@ -17,7 +17,7 @@ open("large", "w").write(sys.argv[1] * 1000000)
 print("said", sys.argv[1])
 `
 
-// A catalog goes from SQLite and a directory into PostgreSQL and a bucket, also where the way there breaks off, and back.
+// A catalog is copied from SQLite and a directory into PostgreSQL and a bucket, also after an interruption, and back.
 // Hosts that have only PostgreSQL and the bucket find all of it.
 func TestPostgresCatalogCopyToBucket(t *testing.T) {
 	h, db := inPostgres(t)
@@ -39,7 +39,7 @@ func TestPostgresCatalogCopyToBucket(t *testing.T) {
 	h.start(append(append([]string{}, here...), "--id", failed, "--", "sh", "-c", "echo no; exit 3")...).expect(t, "failed", "exit", 3)
 	toBucket := append(append([]string{}, here...), "catalog", "copy", "--from", here[1], "--to", db.url(), "--to-blobs", b.url)
 
-	// A bucket that takes no more, and a copy that is killed: what has rows has blobs.
+	// A full bucket, and a copy that is killed: every row has its blobs.
 	b.do(after(5, refusePuts(507, "XMinioStorageFull")))
 	h.mustRefuse(toBucket, "copy run "+ids[1], "XMinioStorageFull")
 	b.do(nil)
@@ -68,7 +68,7 @@ func TestPostgresCatalogCopyToBucket(t *testing.T) {
 	elsewhere.mustRun("catalog", "copy", "--from", db.url(), "--to", back[1], "--to-blobs", back[3])
 	h.sameThere(here, elsewhere, back, ids[3:])
 
-	// The bucket itself is handed over, and PostgreSQL's catalog writes no more.
+	// The bucket itself is handed over, and the catalog in PostgreSQL writes nothing more.
 	third := flags("--db", "sqlite://"+h.path("third.db"))
 	elsewhere.mustRun("catalog", "copy", "--from", db.url(), "--to", third[1])
 	h.sameThere(here, elsewhere, third, flags(failed))
@@ -115,7 +115,7 @@ func (h *harness) killedAtPut(b *bucket, args []string) {
 	_ = cmd.Wait() // it was killed
 }
 
-// sameThere compares what one catalog and blob store says of runs with another's; here and as are the global flags that name them.
+// sameThere compares the runs of one catalog and blob store with those of another; here and as are the global flags that name them.
 func (h *harness) sameThere(here []string, there *harness, as, ids []string) {
 	h.t.Helper()
 	for _, id := range ids {

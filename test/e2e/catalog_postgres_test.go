@@ -21,7 +21,7 @@ func (db database) url() string {
 	return u.String()
 }
 
-// inPostgres is a harness whose catalog is in PostgreSQL. The test has that for itself.
+// inPostgres is a harness whose catalog is in a PostgreSQL database of this test.
 func inPostgres(t *testing.T) (*harness, database) {
 	t.Helper()
 	h, db := newHarness(t), theDatabase(t)
@@ -32,7 +32,7 @@ func inPostgres(t *testing.T) (*harness, database) {
 	return h, db
 }
 
-// Everything that a catalog is for works with PostgreSQL's, and shows no password.
+// Every use of a catalog works with PostgreSQL, and none shows the password.
 func TestPostgresCatalog(t *testing.T) {
 	h, db := inPostgres(t)
 	examples, err := filepath.Abs("../../examples")
@@ -84,7 +84,7 @@ func TestPostgresCatalog(t *testing.T) {
 	}
 }
 
-// The analysis finds the password nowhere, nor does the supervisor have it; and meanwhile no connection is held.
+// The analysis finds the password nowhere, nor does the supervisor have it; and no connection is held while it runs.
 func TestPostgresPassword(t *testing.T) {
 	h, db := inPostgres(t)
 	h.write("look.py", `
@@ -159,7 +159,7 @@ func descendants(pid int) (all []int) {
 	return all
 }
 
-// A catalog goes from SQLite into PostgreSQL and back, with the blob store; what does not have the store then
+// A catalog is copied from SQLite into PostgreSQL and back, with the blob store; the catalog without the store then
 // writes nothing.
 func TestPostgresCatalogCopy(t *testing.T) {
 	h, db := inPostgres(t)
@@ -205,7 +205,7 @@ func TestPostgresCatalogCopy(t *testing.T) {
 	h.mustRun(append(other, "gc")...)
 	h.mustRun("--db", sqlite, "gc")
 
-	// A blob that is gone is told of.
+	// A missing blob is reported.
 	for _, o := range before.Outputs {
 		if o.Path == "plain" {
 			if err := os.Remove(h.blobPath(o.SHA256)); err != nil {

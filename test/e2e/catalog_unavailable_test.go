@@ -130,7 +130,7 @@ func (b *waitingBatch) read() result {
 	return r
 }
 
-// waits returns when it has said that it waits.
+// waits returns when the batch has said that it waits.
 func (b *waitingBatch) waits() {
 	b.h.t.Helper()
 	until(b.h.t, hangTimeout, "the batch waits for the catalog", func() bool {
@@ -138,7 +138,7 @@ func (b *waitingBatch) waits() {
 	})
 }
 
-// TestBatchCatalogUnavailable: lines wait while PostgreSQL is away, and go on by themselves.
+// TestBatchCatalogUnavailable: lines wait while PostgreSQL cannot be reached, and go on by themselves.
 func TestBatchCatalogUnavailable(t *testing.T) {
 	h, db := inPostgres(t)
 	g := newGate(t, db)
@@ -169,7 +169,7 @@ func TestBatchCatalogUnavailable(t *testing.T) {
 	}
 }
 
-// TestBatchCatalogUnavailableStopped: what waits can be stopped, and leaves nothing.
+// TestBatchCatalogUnavailableStopped: a waiting batch can be stopped, and leaves nothing.
 func TestBatchCatalogUnavailableStopped(t *testing.T) {
 	h, db := inPostgres(t)
 	g := newGate(t, db)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestCheckWithAnotherRoot: of two roots with one catalog each judges the blobs of its own store.
+// TestCheckWithAnotherRoot: if two roots have one catalog, each checks the blobs of its own store.
 func TestCheckWithAnotherRoot(t *testing.T) {
 	h, other := newHarness(t), newHarness(t)
 	other.setenv("SCIDEX_OCI_DB", "sqlite://"+filepath.Join(h.root, "catalog.db"))

@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// recipes are where docs/ci tells others what to run.
+// recipes are the files of docs/ci.
 func recipes(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
@@ -34,8 +34,8 @@ func recipes(t *testing.T) map[string]string {
 // oursIn finds commands of this program in a recipe, to the end of the line.
 var oursIn = regexp.MustCompile(`(?m)(?:^\s*(?:- |run: |IMAGE )?|sh -ec ')(scidex-oci (?:run|batch|doctor) .*)$|^\s*run: (scidex-oci doctor)$`)
 
-// TestRecipesOfCI executes each command of docs/ci in a directory that has what the recipes speak of. Where a recipe
-// leaves --limits out, the machine of the test has its say: outer works everywhere.
+// TestRecipesOfCI executes each command of docs/ci in a directory that has what the recipes speak of. If a recipe has
+// no --limits, the test adds outer, which works on every machine.
 func TestRecipesOfCI(t *testing.T) {
 	for name, text := range recipes(t) {
 		if name == "gitlab-runner.toml" {
@@ -88,7 +88,7 @@ func (h *harness) tryRecipe(command string) {
 	h.checkJUnit(command)
 }
 
-// checkJUnit wants XML where a command was to write some.
+// checkJUnit checks that a command has written its XML.
 func (h *harness) checkJUnit(command string) {
 	h.t.Helper()
 	if !strings.Contains(command, "--junit ") {
@@ -110,7 +110,7 @@ func (h *harness) checkJUnit(command string) {
 	}
 }
 
-// TestRecipesParse wants YAML where YAML is promised, and what a run needs of the container around it in each of them.
+// TestRecipesParse checks that the recipes are YAML, and that each gives the container around a run what the run needs.
 func TestRecipesParse(t *testing.T) {
 	texts := recipes(t)
 	for name, words := range map[string][]string{

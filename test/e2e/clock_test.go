@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// underClock is underListener for a command whose clock a test sets: each look at CLOCK_REALTIME waits for its answer. The machine's
-// own clock is not touched.
+// underClock is underListener for a command whose clock a test sets: each read of CLOCK_REALTIME waits for its answer.
+// The machine's own clock does not change.
 const underClock = "e2e-under-clock"
 
 // clockFilter notifies of looks at CLOCK_REALTIME, and of a call that libc makes at the start of each program (set_tid_address(2)).
@@ -43,7 +43,7 @@ type setClock struct {
 	t     *testing.T
 }
 
-// judge answers a look at the clock, and hides the vDSO from each program at its start, through which it would not ask the kernel.
+// judge answers a read of the clock, and hides the vDSO from each program at its start, since reads through it are no system calls.
 func (c *setClock) judge(n notification) *answer {
 	if n.Nr == unix.SYS_SET_TID_ADDRESS {
 		if err := hideVDSO(int(n.Pid)); err != nil {
@@ -108,8 +108,8 @@ func hideVDSO(pid int) error {
 	return nil
 }
 
-// TestClockJumps: where the date of the host jumps while an analysis runs, its duration is that of the monotonic clock, and it does
-// not end before it has started.
+// TestClockJumps: if the date of the host jumps while an analysis runs, its duration is that of the monotonic clock,
+// and it does not end before it has started.
 func TestClockJumps(t *testing.T) {
 	mayListen(t)
 	for name, by := range map[string]time.Duration{"ahead": 240 * time.Hour, "back": -240 * time.Hour} {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSupervisorKilledBeforeItIsReady kills the supervisor as soon as the launcher has one: the launcher hears of it
-// and does not wait for its first word.
+// TestSupervisorKilledBeforeItIsReady kills the supervisor as soon as the launcher has one: the launcher notices and
+// does not wait for its first message.
 func TestSupervisorKilledBeforeItIsReady(t *testing.T) {
 	h := newHarness(t)
 	h.mustRun("ls") // makes the catalog
@@ -29,8 +29,8 @@ func TestSupervisorKilledBeforeItIsReady(t *testing.T) {
 	}
 }
 
-// TestSupervisorKilledAtTheGate kills the supervisor while the launcher, which is stopped meanwhile, has a container to
-// put into its control group: a process that is not there then is no error of the sandbox.
+// TestSupervisorKilledAtTheGate kills the supervisor while the launcher is stopped before it moves the container into
+// its control group: a missing process is no error of the sandbox.
 func TestSupervisorKilledAtTheGate(t *testing.T) {
 	h := newHarness(t)
 	h.mustRun("ls") // makes the catalog
@@ -66,7 +66,8 @@ func (l *launch) expectLostOrTooLate() {
 	}
 }
 
-// killAboveContainer stops the launcher when the supervisor has a child, kills the supervisor some time later, and returns 1, or 0 where the run was faster.
+// killAboveContainer stops the launcher when the supervisor has a child, kills the supervisor some time later, and
+// returns 1, or 0 if the run was faster.
 func killAboveContainer(l *launch, after time.Duration) int {
 	l.h.t.Helper()
 	for {
@@ -108,8 +109,8 @@ func children(pid int) (found []int) {
 // innerNumber tells a supervisor from newuidmap and newgidmap: it has a number in a PID namespace of its own, too.
 var innerNumber = regexp.MustCompile(`(?m)^NSpid:\t\d+\t\d`)
 
-// early is the launcher's supervisor from the moment on that it was cloned, long before it is known by its name; 0 where there is
-// none.
+// early is the launcher's supervisor from the moment on that it was cloned, long before it is known by its name; 0 if
+// there is none.
 func (l *launch) early() int {
 	for _, child := range children(l.cmd.Process.Pid) {
 		if status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", child)); innerNumber.Match(status) {
@@ -119,7 +120,7 @@ func (l *launch) early() int {
 	return 0
 }
 
-// killFirstChild kills the supervisor as soon as the launcher has one and returns 1, or 0 where the launcher was faster.
+// killFirstChild kills the supervisor as soon as the launcher has one and returns 1, or 0 if the launcher was faster.
 func killFirstChild(l *launch) int {
 	l.h.t.Helper()
 	for {

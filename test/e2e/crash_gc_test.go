@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// liveBesideGC is how many runs live while gc is called all the time.
+// liveBesideGC is how many runs are alive while gc is called all the time.
 const liveBesideGC = 20
 
-// TestGCAllTheTime calls gc again and again, three at once, from before the first of twenty runs starts until
-// after the last has ended: set-up, running, harvest, commit and cleaning of each of them have a gc beside them.
+// TestGCAllTheTime calls gc again and again, three at once, from before the first of twenty runs starts until after the
+// last has ended: a gc runs during the set-up, run, harvest, commit and cleaning of each of them.
 func TestGCAllTheTime(t *testing.T) {
 	h := newHarness(t)
 	h.mustRun("ls") // makes the catalog
@@ -111,7 +111,7 @@ func (c *collecting) end() {
 	c.loops.Wait()
 }
 
-// touchesNothing calls gc where it has nothing to do.
+// touchesNothing calls gc when it has nothing to do.
 func (h *harness) touchesNothing() error {
 	out, err := h.command(theHost.bin, "gc", "--json").CombinedOutput()
 	var c collected

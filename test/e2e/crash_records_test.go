@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestRecordsThatNameAnInnocent lets a stale record name the process id of somebody else: gc ends the run and
-// leaves that process alone.
+// TestRecordsThatNameAnInnocent lets a stale record name the process id of somebody else: gc ends the run and does not
+// touch that process.
 func TestRecordsThatNameAnInnocent(t *testing.T) {
 	h := newHarness(t)
 	innocent := exec.Command("sleep", "100000")
@@ -102,7 +102,7 @@ func TestDamagedRecords(t *testing.T) {
 	}
 }
 
-// TestDirectoryOfAnother puts another directory in the place of a killed run's: it is not the one that is recorded.
+// TestDirectoryOfAnother replaces the directory of a killed run: the new one is not the recorded one.
 func TestDirectoryOfAnother(t *testing.T) {
 	h := newHarness(t)
 	id := h.killed()
@@ -149,8 +149,8 @@ with sqlite3.connect(sys.argv[1]) as catalog:
 // saved is a state file as it was.
 type saved struct{ path, content string }
 
-// setAside moves the directory of a killed run away and makes an empty one of its name. The caller alone could not
-// remove what ids of a range have made; restore does, through gc.
+// setAside moves the directory of a killed run away and makes an empty one of its name. The caller could not remove
+// what ids of a range have made; restore does, through gc.
 func (h *harness) setAside(id string) []saved {
 	h.t.Helper()
 	dir := "/tmp/scidex-analysis-" + id

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// gone is how soon after the death of a process of ours no process of the run may be left.
+// gone is how soon after the death of launcher or supervisor no process of the run may be left.
 const gone = hangTimeout
 
 // endless announces itself and goes on, in the background too, until it is killed.
@@ -218,7 +218,7 @@ func TestKilledAtTheStart(t *testing.T) {
 }
 
 // TestKilledWithoutExitRecord kills the launcher when the analysis has ended and the catalog cannot be written, and
-// takes what it had noted for recovery, as a power cut would: what the analysis wrote is kept.
+// removes its exit record, as a power cut would: the files of the analysis are kept.
 func TestKilledWithoutExitRecord(t *testing.T) {
 	for name, change := range map[string]func(whole []byte) []byte{
 		"a part":             func(whole []byte) []byte { return whole[:100] },
@@ -282,7 +282,7 @@ func (h *harness) keepsWhatNobodyNoted(change func(whole []byte) []byte) {
 	}
 }
 
-// changeAftermath changes what the launcher has noted for recovery.
+// changeAftermath changes the exit record of the launcher.
 func (h *harness) changeAftermath(id string, change func(whole []byte) []byte) {
 	h.t.Helper()
 	path := filepath.Join(h.root, "runs", id+"@1.aftermath")

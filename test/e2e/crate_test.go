@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A run becomes a crate that is whole, tells what was executed, and tells no secret; what is changed in it is found.
+// The crate of a run is whole, names what was executed, and has no secret; a change of it is found.
 func TestCrate(t *testing.T) {
 	h := newHarness(t)
 	h.setenv("TOKEN", "hunter2-and-more")

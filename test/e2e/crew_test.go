@@ -21,12 +21,12 @@ type crew struct {
 	got     map[string]result
 }
 
-// marked is one of its analyses: a script that an argument names it by.
+// marked is one of its analyses: a script with an argument by which it is found.
 func marked(id, script string) manifest {
 	return manifest{"id": id, "command": flags("sh", "-c", script, id+"-marker"), "data": "none", "docs": "none", "memory": "64MiB"}
 }
 
-// standingBy is one that does so until its flag is raised.
+// standingBy is an analysis that waits until its flag is raised.
 func standingBy(id string, end flag, before, after string) manifest {
 	return marked(id, before+"\nsh -c '"+awaited+`' "$0-up"`+"\n"+after).and("inputs", flags(end.input()))
 }
@@ -63,7 +63,7 @@ func (h *harness) crew(jobs int, lines ...manifest) *crew {
 	return c
 }
 
-// await waits until runs stand by.
+// await waits until runs wait for their flags.
 func (c *crew) await(ids ...string) {
 	c.h.t.Helper()
 	for _, id := range ids {
@@ -90,7 +90,7 @@ func (c *crew) supervisors() (all []watched) {
 	c.h.t.Helper()
 	for _, w := range familyOf(c.h.t, c.cmd.Process.Pid) {
 		p, ok := readProcess(filepath.Join("/proc", w.id()))
-		// What a supervisor has just forked for a container has its name, too.
+		// A process that a supervisor has just forked for a container has its name, too.
 		if ok && p.parent == c.cmd.Process.Pid && strings.HasPrefix(w.command, "scidex-oci: supervisor") {
 			all = append(all, w)
 		}
@@ -114,7 +114,7 @@ func (h *harness) newIDs(n int) (ids []string) {
 	return ids
 }
 
-// apart tells what a run has for itself: its namespaces, an abstract socket and a port that each of them wants.
+// apart prints what each run has of its own: its namespaces, an abstract socket and a port that all of them use.
 const apart = `python3 -c '
 import socket
 for family, name in (socket.AF_UNIX, "\0crew"), (socket.AF_INET, ("127.0.0.1", 4000)):
@@ -162,7 +162,7 @@ func TestCrewApart(t *testing.T) {
 	}
 }
 
-// TestCrewOneEnds: whatever one run comes to, another goes on and is counted alone.
+// TestCrewOneEnds: however one run ends, another goes on, and its usage is counted separately.
 func TestCrewOneEnds(t *testing.T) {
 	h := newHarness(t)
 	end, ids := h.flag(), h.newIDs(4)
@@ -190,7 +190,7 @@ func TestCrewOneEnds(t *testing.T) {
 	until(t, gone, "the supervisor ends with its batch", func() bool { return !supervisor.alive() })
 }
 
-// TestCrewStopped: `stop` of several runs, and again of one that takes its time, leaves the others alone.
+// TestCrewStopped: `stop` of several runs, and again of one that ends slowly, does not affect the others.
 func TestCrewStopped(t *testing.T) {
 	h := newHarness(t)
 	end, ids := h.flag(), h.newIDs(4)
@@ -220,7 +220,7 @@ func TestCrewStopped(t *testing.T) {
 	c.got[ids[0]].expect(t, "complete", "exit", 0)
 }
 
-// TestCrewSupervisorKilled: its runs are lost, and what comes after them gets another.
+// TestCrewSupervisorKilled: its runs are lost, and later runs get another one.
 func TestCrewSupervisorKilled(t *testing.T) {
 	h := newHarness(t)
 	end, ids := h.flag(), h.newIDs(5)
@@ -272,8 +272,9 @@ func TestCrewKilled(t *testing.T) {
 	}
 }
 
-// TestCrewDoesNotGrow compares a supervisor early and late, with three runs each time. What each run left would be there n
-// times; the Go runtime has threads and memory of its own, and that of the memory only a soak is long enough to judge.
+// TestCrewDoesNotGrow compares a supervisor early and late, with three runs each time. Anything that a run left would
+// be there n times. The Go runtime has threads and memory of its own, so that only a soak is long enough to judge
+// memory.
 func TestCrewDoesNotGrow(t *testing.T) {
 	h, n := newHarness(t), soakCount(2000)
 	end, early, late := h.flag(), h.flag(), h.flag()
@@ -319,7 +320,7 @@ func TestCrewDoesNotGrow(t *testing.T) {
 	}
 }
 
-// usedBy is what a supervisor has of what is to be given back.
+// usedBy counts a supervisor's resources that runs must release.
 func usedBy(t *testing.T, supervisor watched) map[string]int {
 	t.Helper()
 	proc := filepath.Join("/proc", supervisor.id())

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDelegated: in a unit that systemd has delegated, groups are made in that very unit (scripts/test vm starts these
-// tests in one).
+// TestDelegated: in a unit that systemd has delegated, groups are made in that unit (scripts/test vm starts these tests
+// in one).
 func TestDelegated(t *testing.T) {
 	if !unified() {
 		t.Log("not covered here: it takes cgroup v2; the tests in the virtual machine do")

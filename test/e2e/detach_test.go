@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// detach starts a detached run and is back when its analysis has started. A launcher that holds one of the pipes of
-// this command keeps it from coming back.
+// detach starts a detached run and returns when its analysis has started. It would hang if the launcher held one of the
+// pipes of this command.
 func (h *harness) detach(id string, args ...string) {
 	h.t.Helper()
 	h.t.Cleanup(func() { h.endDetached(id) })
@@ -28,7 +28,7 @@ func (h *harness) detach(id string, args ...string) {
 	}
 }
 
-// endDetached ends and removes what a test that failed has left.
+// endDetached ends and removes the run of a failed test.
 func (h *harness) endDetached(id string) {
 	if len(matches(h.state(id))) == 0 {
 		return
@@ -70,7 +70,7 @@ func (w watched) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
-// background is a command that is under way beside others.
+// background is a command that runs concurrently.
 type background struct {
 	h              *harness
 	cmd            *exec.Cmd
@@ -103,8 +103,7 @@ func (h *harness) logged(id, line string) {
 	})
 }
 
-// TestDetached follows a run that nobody has waited for from its start to its end: whoever began to follow it early or
-// late, or reads it afterwards, has the same bytes.
+// TestDetached follows a detached run: a reader that begins early, late or after the end gets the same bytes.
 func TestDetached(t *testing.T) {
 	h := newHarness(t)
 	id, f := h.newID(), h.flag()
@@ -195,7 +194,7 @@ func TestDetachedRefuses(t *testing.T) {
 	h.mustRefuse([]string{"show", "--wait", h.id("none")}, "no run")
 }
 
-// TestDetachedFromStandardInput: the launcher reads the manifest before it lets go.
+// TestDetachedFromStandardInput: the launcher reads the manifest before the command returns.
 func TestDetachedFromStandardInput(t *testing.T) {
 	h := newHarness(t)
 	id := h.newID()
@@ -249,7 +248,7 @@ while True:
 	h.show(detached).expect(t, "complete", "exit", 0)
 }
 
-// TestDetachedFrontKilled kills the command that waits for the beginning: nobody has heard of the run, and it ends.
+// TestDetachedFrontKilled kills the command that waits for the beginning: nobody knows the id of the run, and it ends.
 func TestDetachedFrontKilled(t *testing.T) {
 	h := newHarness(t)
 	h.mustRun("ls") // the catalog is there
@@ -271,7 +270,7 @@ func TestDetachedFrontKilled(t *testing.T) {
 	front.end()
 }
 
-// TestDetachedKilled: the launcher of a detached run takes the run with it, as any other, and who waits is told.
+// TestDetachedKilled: the run dies with the launcher, as any other, and a command that waits for it reports that.
 func TestDetachedKilled(t *testing.T) {
 	h := newHarness(t)
 	id := h.newID()

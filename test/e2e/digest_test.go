@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// An output of one run is the input of another, by its digest alone or by its URL in the blob store: verified, and refused
-// where it is not there or not what it was.
+// An output of one run is the input of another, by its digest or by its URL in the blob store: verified, and refused if
+// it is missing or damaged.
 func TestInputByDigest(t *testing.T) {
 	t.Run("directory", func(t *testing.T) {
 		h := newHarness(t)
@@ -23,7 +23,7 @@ func TestInputByDigest(t *testing.T) {
 	})
 }
 
-// inputByDigest makes an output here and takes it as an input there, where the blob store is at a URL; blob is where it is kept.
+// inputByDigest makes an output here and uses it as an input there, with the blob store at a URL; blob is its file.
 func (h *harness) inputByDigest(there *harness, store string, blob func(sum string) string) {
 	t := h.t
 	r := h.start("--id", h.newID(), "--", "sh", "-c", "echo an output >out")
@@ -65,8 +65,8 @@ func (h *harness) inputByDigest(there *harness, store string, blob func(sum stri
 	there.mustRefuse([]string{"run", "--input", url, "--", "true"}, "corrupt")
 }
 
-// A worker with nothing but the catalog and the bucket takes what another has made, by the URL of its blob; submit refuses what
-// no worker would find.
+// A worker with only the catalog and the bucket uses an output of another worker by the URL of its blob; submit refuses
+// a blob that no worker would find.
 func TestQueueInputByURL(t *testing.T) {
 	h, db := inQueue(t)
 	b := newBucket(t)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDockerChecksInputs: an input that is shown in the output directory, and so copied, passes the checks of what is bound.
+// TestDockerChecksInputs: an input that is shown in the output directory, and so copied, passes the checks of binds.
 func TestDockerChecksInputs(t *testing.T) {
 	h := newHarness(t)
 	h.write("out/file", "x", 0o644)

@@ -66,7 +66,7 @@ func TestDockerStopped(t *testing.T) {
 	}
 }
 
-// TestDockerKilled: where the front is killed, the output directory is as it was, and the next command removes the run's.
+// TestDockerKilled: if scidex-oci-docker is killed, the output directory is as it was, and the next command removes the run's.
 func TestDockerKilled(t *testing.T) {
 	h := newHarness(t)
 	h.write("out/before", "", 0o644)
@@ -87,7 +87,7 @@ func TestDockerKilled(t *testing.T) {
 	h.expectOut("before")
 }
 
-// TestDockerExitCodes: they are docker's, and what the shell did not say the front does.
+// TestDockerExitCodes: they are docker's, and scidex-oci-docker prints the message that the shell did not.
 func TestDockerExitCodes(t *testing.T) {
 	h := newHarness(t)
 	for line, want := range map[string]struct {
@@ -114,7 +114,7 @@ func TestDockerExitCodes(t *testing.T) {
 	}
 }
 
-// TestDockerNames: an id file that is there or cannot be made, and a name that was used, start nothing and change nothing.
+// TestDockerNames: an id file that exists or cannot be made, or a used name, is refused, and nothing changes.
 func TestDockerNames(t *testing.T) {
 	h := newHarness(t)
 	h.write("out/a", "", 0o644)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDockerHostile: what a workflow of somebody else may ask for is refused in one sentence, before anything is started or changed.
+// TestDockerHostile: dangerous options of an untrusted workflow are refused in one sentence, before anything is started or changed.
 func TestDockerHostile(t *testing.T) {
 	h := newHarness(t)
 	h.write("in/file", "x", 0o644)
@@ -75,7 +75,7 @@ func TestDockerHostile(t *testing.T) {
 	}
 }
 
-// TestDockerOdd: names of files with colons and newlines, an environment with newlines and 300 volumes are what they say.
+// TestDockerOdd: file names with colons and newlines, an environment with newlines and 300 volumes work.
 func TestDockerOdd(t *testing.T) {
 	h := newHarness(t)
 	args := []string{"run", "--name=" + h.newID(), "-e", "TEXT=a\nb=c", "-e", "EMPTY=", "-v", h.write("a:b/c\nd", "odd\n", 0o644) + ":/odd:1:ro"}

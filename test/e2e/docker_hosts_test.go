@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDockerHosts: SCIDEX_OCI_DOCKER_HOSTS names hosts for steps whose engine does not ask for --network none.
+// TestDockerHosts: SCIDEX_OCI_DOCKER_HOSTS names hosts for steps whose engine does not pass --network none.
 func TestDockerHosts(t *testing.T) {
 	for kind, s := range surfers(t) {
 		t.Run(kind, func(t *testing.T) {

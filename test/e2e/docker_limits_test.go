@@ -23,7 +23,7 @@ func (h *harness) cwltool(name, memory, cpus string, command ...string) []string
 	return append(line, command...)
 }
 
-// TestDockerLimits: what cwltool asks for is what is held.
+// TestDockerLimits: the limits that cwltool passes are enforced.
 func TestDockerLimits(t *testing.T) {
 	h := newHarness(t)
 	run := func(name, script string) (outcome, result) {

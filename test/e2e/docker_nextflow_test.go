@@ -119,7 +119,7 @@ func (h *harness) nextflowCommand(launch, stage, script string) *exec.Cmd {
 	return cmd
 }
 
-// TestDockerNextflow: tasks that stage no link run, and what Nextflow reads of a task is there: its files, exit code and output.
+// TestDockerNextflow: tasks that stage no link run, and Nextflow finds a task's files, exit code and output.
 func TestDockerNextflow(t *testing.T) {
 	const (
 		copies = "cp -fRL /srv/data/reads.txt reads.txt"
@@ -211,7 +211,7 @@ func TestDockerNextflowStopped(t *testing.T) {
 	r.expect(t, "canceled", "stopped", 143)
 }
 
-// TestDockerNextflowRefused: what Nextflow asks for without the settings of docs/workflows.md is refused by name, in the task's log.
+// TestDockerNextflowRefused: options of Nextflow without the settings of docs/workflows.md are refused by name, in the task's log.
 func TestDockerNextflowRefused(t *testing.T) {
 	const end = ` -w "$NXF_TASK_WORKDIR" --name $NXF_BOXID ` + tool + " /bin/bash -ue /srv/work/1a/2b3c/.command.sh"
 	for want, c := range map[string]struct{ launch, stage string }{

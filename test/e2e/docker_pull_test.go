@@ -62,7 +62,7 @@ func (s *registrySite) imageID(t *testing.T, line ...string) string {
 // newName is newID, whose name a site has for something else.
 func (s *registrySite) newName() string { return s.harness.newID() }
 
-// TestDockerPullRefused: a registry that does not answer, or has no such image, is one sentence.
+// TestDockerPullRefused: the error of a registry that does not answer, or lacks the image, is one sentence.
 func TestDockerPullRefused(t *testing.T) {
 	s := newRegistrySite(t)
 	for name, word := range map[string]string{

@@ -43,7 +43,7 @@ func (h *harness) expectOut(want string) {
 	}
 }
 
-// TestDocker: a run as cwltool asks for it gives its output directory back as it left it, and its own exit code.
+// TestDocker: a run with the options of cwltool leaves the analysis' files in the output directory, and returns its exit code.
 func TestDocker(t *testing.T) {
 	h := newHarness(t)
 	for name, content := range map[string]string{"out/changed": "before", "out/removed": "", "in/data": "input\n"} {
@@ -87,8 +87,8 @@ func TestDockerNotFound(t *testing.T) {
 	}
 }
 
-// TestDockerChangedInput: a step that changed an input in its output directory fails, and what it left is named. One that asks to write to it
-// is not started.
+// TestDockerChangedInput: a step that changed an input in its output directory fails, and what it left is named. A step
+// that requests to write to its input is not started.
 func TestDockerChangedInput(t *testing.T) {
 	h := newHarness(t)
 	in := h.write("in/data", "before\n", 0o644)
@@ -113,7 +113,7 @@ func TestDockerChangedInput(t *testing.T) {
 	h.mustRun("rm", strings.TrimSpace(runs))
 }
 
-// TestDockerRefused: what is not supported starts nothing and leaves the output directory as it is.
+// TestDockerRefused: an unsupported option is refused and the output directory does not change.
 func TestDockerRefused(t *testing.T) {
 	h := newHarness(t)
 	h.write("out/a", "", 0o644)

@@ -48,7 +48,7 @@ func (r doctorReport) failure(words string) finding {
 	return finding{}
 }
 
-// expect wants a probe to have come to something, with the words in what it says.
+// expect checks the status of a probe, and that its text has the words.
 func (r doctorReport) expect(t *testing.T, code, status string, words ...string) {
 	t.Helper()
 	f := r.of(code)
@@ -78,8 +78,8 @@ func (h *harness) doctor(code int, prefix []string, args ...string) doctorReport
 	return r
 }
 
-// checkCured wants nothing left of an examination: no run and no root of its own. Processes, groups and
-// mounts are looked for by the harness and the suite.
+// checkCured checks that an examination has left no run and no root. The harness and the suite look for processes,
+// groups and mounts.
 func (h *harness) checkCured() {
 	h.t.Helper()
 	left := eventually(func() []string { // another suite may be at it meanwhile
@@ -99,13 +99,13 @@ func ours(paths []string) []string {
 	})
 }
 
-// parseDoctor reads a report and holds it against the schema.
+// parseDoctor reads a report and checks it against the schema.
 func parseDoctor(raw []byte) (r doctorReport, err error) {
 	err = decode("doctor.json", raw, &r)
 	return r, err
 }
 
-// TestDoctorAgreesWithRun wants doctor to say of a default run what that comes to, here and by whatever flags.
+// TestDoctorAgreesWithRun: doctor predicts how a default run ends, here and with any flags.
 func TestDoctorAgreesWithRun(t *testing.T) {
 	for name, args := range map[string][]string{
 		"defaults":    {"--limits=enforce"},
@@ -134,7 +134,7 @@ func TestDoctorAgreesWithRun(t *testing.T) {
 	}
 }
 
-// TestDoctorOfOuterLimits tells of the limits of a run what that run tells, also where the caller could make control groups.
+// TestDoctorOfOuterLimits: doctor reports the same limits as a run, also if the caller could make control groups.
 func TestDoctorOfOuterLimits(t *testing.T) {
 	h := newHarness(t)
 	run := h.start("--id", h.id("x"), "--limits=outer", "--", "true")
@@ -150,7 +150,7 @@ func TestDoctorOfOuterLimits(t *testing.T) {
 	}
 }
 
-// TestDoctorByDefault tells each tier what it has, and where a default run is refused, why and what cures it.
+// TestDoctorByDefault: doctor reports what each tier has, and, if a default run is refused, why and what to do.
 func TestDoctorByDefault(t *testing.T) {
 	h := newHarness(t)
 	r := h.doctor(map[bool]int{true: 0, false: 1}[theHost.cgroup], nil, "--limits=enforce")
@@ -189,7 +189,7 @@ func TestDoctorByDefault(t *testing.T) {
 	}
 }
 
-// A default root that is not there is not there afterwards either, and a catalog that is there is as it was.
+// doctor does not make a missing default root, and does not change an existing catalog.
 func TestDoctorLeavesTheCatalogAlone(t *testing.T) {
 	h := newHarness(t)
 	h.doctor(0, nil, "--limits=best-effort")
@@ -212,7 +212,7 @@ func TestDoctorLeavesTheCatalogAlone(t *testing.T) {
 	r.expect(t, "run.true", "ok")
 }
 
-// TestDoctorForAPerson wants the lines in place of an object.
+// TestDoctorForAPerson: without --json doctor prints lines.
 func TestDoctorForAPerson(t *testing.T) {
 	h := newHarness(t)
 	short := h.mustRun("doctor", "--limits=best-effort").stdout
@@ -233,7 +233,8 @@ func TestDoctorForAPerson(t *testing.T) {
 	h.mustRefuse([]string{"doctor", "--memory=much"}, "--memory", "much")
 }
 
-// expectShort wants the run refused for want of room. Others than root have one id only in there, which comes first.
+// expectShort checks that the run is refused for lack of space. Users other than root have only one id in the
+// namespace, and that is reported first.
 func (r doctorReport) expectShort(t *testing.T) {
 	t.Helper()
 	if theHost.root {
@@ -243,7 +244,7 @@ func (r doctorReport) expectShort(t *testing.T) {
 	r.expect(t, "run.true", "fail")
 }
 
-// TestDoctorBroken breaks what can be broken by hand.
+// TestDoctorBroken breaks each requirement that a test can break.
 func TestDoctorBroken(t *testing.T) {
 	unshare := func(flags, script string) []string {
 		return []string{"unshare", flags, "sh", "-ec", script + `; exec "$@"`, "sh"}
@@ -349,7 +350,7 @@ func TestDoctorBroken(t *testing.T) {
 	}
 }
 
-// TestDoctorNeedsNewuidmap has one in PATH that maps nothing. Only where there is a range does anybody need it.
+// TestDoctorNeedsNewuidmap has one in PATH that maps nothing. Only users with a range need it.
 func TestDoctorNeedsNewuidmap(t *testing.T) {
 	h := newHarness(t)
 	h.write("bin/newuidmap", "#!/bin/sh\necho no such luck >&2; exit 1\n", 0o755)
@@ -379,8 +380,8 @@ func TestDoctorWithoutNewPrivileges(t *testing.T) {
 	}
 }
 
-// TestDoctorWithFewProcesses lowers the limit of processes until something fails: it is told by the limit's name.
-// Root itself has none, and its supervisors have.
+// TestDoctorWithFewProcesses lowers the limit of processes until something fails: the report names the limit. Root
+// itself has no such limit, but its supervisors have.
 func TestDoctorWithFewProcesses(t *testing.T) {
 	h := newHarness(t)
 	mine := 0
@@ -388,7 +389,7 @@ func TestDoctorWithFewProcesses(t *testing.T) {
 		mine = len(strings.Fields(h.finish(h.command("ps", "-L", "-o", "lwp=", "-U", strconv.Itoa(os.Geteuid()))).stdout))
 	}
 	for room := 40; room > 0; room -= 4 {
-		// Below some number the program has not even the threads that it needs itself; Go says so then.
+		// Below some number the program lacks the threads that it needs itself; then Go reports that.
 		argv := []string{"prlimit", "--nproc=" + strconv.Itoa(mine+room), theHost.bin, "doctor", "--json", "--limits=best-effort"}
 		out := h.finish(h.command(argv[0], argv[1:]...))
 		r, err := parseDoctor([]byte(out.stdout))
@@ -409,7 +410,7 @@ func TestDoctorWithFewProcesses(t *testing.T) {
 	t.Fatal("no limit was low enough")
 }
 
-// TestDoctorStops ends an examination in the middle: it proves nothing and leaves nothing.
+// TestDoctorStops ends an examination in the middle: it reports no success and leaves nothing.
 func TestDoctorStops(t *testing.T) {
 	for _, sign := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		h := newHarness(t)
@@ -431,8 +432,7 @@ func TestDoctorStops(t *testing.T) {
 	}
 }
 
-// heldDoctor starts a doctor of which a try is held up. The tries are over in no time: one may have to be started
-// several times.
+// heldDoctor starts a doctor with one try held up. Tries are short, so that several starts may be needed.
 func (h *harness) heldDoctor(stdout, stderr *bytes.Buffer) *exec.Cmd {
 	h.t.Helper()
 	for range 100 {
@@ -454,7 +454,7 @@ func (h *harness) heldDoctor(stdout, stderr *bytes.Buffer) *exec.Cmd {
 	return nil
 }
 
-// TestDoctorKilled kills an examination while its run is alive: what is left goes with the next one, or with gc.
+// TestDoctorKilled kills an examination while its run is alive: the next one, or gc, removes what is left.
 func TestDoctorKilled(t *testing.T) {
 	for name, clean := range map[string]func(h *harness){
 		"the next": func(h *harness) { h.doctor(0, nil, "--limits=best-effort") },
@@ -493,7 +493,7 @@ func holdTries(doctor int) []string {
 	})
 }
 
-// TestDoctorChildByHand wants the names of its children to do nothing for others.
+// TestDoctorChildByHand: the names of its child processes do nothing for other callers.
 func TestDoctorChildByHand(t *testing.T) {
 	cmd := exec.Command(theHost.bin)
 	cmd.Args = []string{"scidex-oci: doctor", "nothing.at.all"}

@@ -1,6 +1,6 @@
-// Package e2e drives the real binary: as root, as an ordinary user with a range of ids in /etc/subuid and
-// as one without, each by a run of the whole suite as that user (scripts/test). Where what is expected
-// differs between them, a test says so by the conditions in host; no test is passed over silently.
+// Package e2e drives the real binary: as root, as an ordinary user with a range of ids in /etc/subuid and as one
+// without, each by a run of the whole suite as that user (scripts/test). If the expected result differs between them, a
+// test says so by the conditions in host; no test is skipped silently.
 package e2e
 
 import (
@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// host is what the suite knows of the machine and of the user it runs as.
+// host describes the machine and the user that the suite runs as.
 type host struct {
 	bin    string // the binary under test
 	root   bool   // the user is the host's root
@@ -70,7 +70,7 @@ func TestMain(m *testing.M) {
 			signal.Notify(make(chan os.Signal, 1), ignored)
 		}
 	}
-	// What outlives its launcher becomes a child of this process and is found by orphans.
+	// Processes that outlive their launcher become children of this process and are found by orphans.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		fail(err)
 	}
@@ -113,7 +113,7 @@ func findHost() (host, error) {
 	return h, err
 }
 
-// hasRange looks itself whether the user has ids to give: root always has, others by subuid(5).
+// hasRange reports whether the user has a range of ids: root always has, others by subuid(5).
 func hasRange() (bool, error) {
 	me, err := user.Current()
 	if err != nil || me.Uid == "0" {
@@ -153,8 +153,8 @@ func limitsOf(bin string) (bool, error) {
 	}
 }
 
-// enforces asks the binary itself: a run with the default limits is refused where the kernel cannot hold
-// them, with one known sentence; anything else is an error.
+// enforces runs the binary with the default limits: if the kernel cannot hold them, that is refused with one known
+// sentence; anything else is an error.
 func enforces(bin string) (bool, error) {
 	scratch, err := os.MkdirTemp("", "scidex-oci-probe")
 	if err != nil {
@@ -185,8 +185,8 @@ func enforces(bin string) (bool, error) {
 	return false, fmt.Errorf("%s run -- true: %s: %s", bin, r.Reason, r.Message)
 }
 
-// environ is the environment of a caller whose home and root are below dir. A host that cannot enforce
-// limits refuses to run by default; there all tests but those of that refusal ask for best effort.
+// environ is the environment of a caller whose home and root are below dir. A host that cannot enforce limits refuses
+// to run by default; there all tests but those of that refusal use best effort.
 func (h host) environ(dir string) []string {
 	env := []string{
 		"PATH=" + filepath.Dir(h.bin) + ":" + os.Getenv("PATH"),
@@ -199,7 +199,7 @@ func (h host) environ(dir string) []string {
 	return env
 }
 
-// TestScripts runs testdata/script. Beside testscript's own commands there are
+// TestScripts runs testdata/script. In addition to testscript's own commands there are
 //
 //	code N COMMAND...   the command ends with exit code N
 //	field PATH VALUE    the last standard output is one valid result, whose field has the value; a path is
@@ -208,7 +208,7 @@ func (h host) environ(dir string) []string {
 //	                    the file holds events, which are LIFECYCLE but for usage and log; the last one is the
 //	                    result that the last standard output is
 //
-// $RUN begins the ids of this script alone; every id must begin with it.
+// $RUN begins the ids of only this script; every id must begin with it.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                "testdata/script",

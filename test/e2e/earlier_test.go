@@ -41,7 +41,7 @@ func TestEarlierRequest(t *testing.T) {
 	}
 }
 
-// unpackEarlier makes the root of the harness that of an earlier program, and a spool beside it.
+// unpackEarlier makes the root of the harness that of an earlier program, and a spool next to it.
 func (h *harness) unpackEarlier(revision string) {
 	h.t.Helper()
 	archive := testdata(h.t, "earlier/"+revision+".tar.gz")

@@ -16,10 +16,10 @@ var evil = []string{
 	"\u202egnp", "\u2066x", "\ufeffmark\u200f", "\u2028line", "tags\U000e0041", "\x1b[38;2;1;2;3mcolour\x1b[0m", "\x1b\x1b[31m", "\x1b[\x1b[2J", "\xe2\x1b[2J",
 }
 
-// harmless is what may come to a terminal: colours, and the erasing of our own status line.
+// harmless is what may come to a terminal: colours, and the erasing of scidex-oci's own status line.
 var harmless = regexp.MustCompile("\x1b\\[[0-9;]*m|\r\x1b\\[K|\r+\n")
 
-// checkShown fails where a terminal was made to do something. A carriage return stays in its line.
+// checkShown fails if the text makes a terminal do something. A carriage return stays in its line.
 func checkShown(t *testing.T, what, shown string) {
 	t.Helper()
 	text := strings.ReplaceAll(harmless.ReplaceAllString(shown, ""), "\r", "")

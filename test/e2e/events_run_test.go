@@ -41,8 +41,7 @@ func (all events) expect(t *testing.T, lifecycle string, printed result) {
 	}
 }
 
-// TestEventsOfARun sees a run begin, be looked at and write while it goes on, and holds every event against the
-// result.
+// TestEventsOfARun reads the events of a run while it goes on, and compares each with the result.
 func TestEventsOfARun(t *testing.T) {
 	h := newHarness(t)
 	id, path := h.id("told"), h.path("events")
@@ -114,7 +113,7 @@ func TestEventsOfManyRuns(t *testing.T) {
 	}
 }
 
-// eventsFD is a descriptor whose number nothing else of scidex-oci's takes.
+// eventsFD is a descriptor whose number scidex-oci does not use otherwise.
 const eventsFD = "fd:9"
 
 // eventsPipe gives a command the writing end of a pipe as that descriptor, and returns the other.
@@ -223,8 +222,8 @@ func TestEventsOfADetachedRun(t *testing.T) {
 	all.expect(t, whole, h.show(id))
 }
 
-// TestSlowReaderOfEvents reads nothing before the analysis has written more than can wait. It holds nothing up, and
-// what it misses is counted.
+// TestSlowReaderOfEvents reads nothing before the analysis has written more than can be buffered. The run is not held
+// up, and missed events are counted.
 func TestSlowReaderOfEvents(t *testing.T) {
 	h := newHarness(t)
 	id := h.id("slow")
@@ -276,7 +275,7 @@ func aboutEvents(r result) (warnings []string) {
 	return warnings
 }
 
-// TestReaderOfEventsGoesAway ends no run, and is said once.
+// TestReaderOfEventsGoesAway: the run goes on, with one warning.
 func TestReaderOfEventsGoesAway(t *testing.T) {
 	h := newHarness(t)
 	cmd := h.command(theHost.bin, runWith(h.id("gone"), []string{"--events", eventsFD, "--", "sh", "-c", "echo x; echo y >file"})...)

@@ -78,7 +78,7 @@ var eventTypes = map[string]func() any{
 	"run.finished":  func() any { return &result{} },
 }
 
-// parseEvents reads whole lines, each one event that the schema allows and no field of which is new.
+// parseEvents reads whole lines: each must be one event of the schema, without other fields.
 func parseEvents(text []byte) (all events, err error) {
 	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
 		return nil, fmt.Errorf("the last line is cut short: %q", text[max(0, len(text)-100):])

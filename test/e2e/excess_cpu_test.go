@@ -16,7 +16,7 @@ func TestSpin(t *testing.T) {
 			all := l.family()
 			had := heldBy(t, l.id, all[analysisAmong(t, all)])
 			waited := func() int64 { return groupCounter(l.id, "cpu.stat", "nr_throttled") }
-			// The kernel counts a wait when it begins and its time when it is over: the first may be told without any.
+			// The kernel counts a wait when it begins, and its time when it is over: the first count may have no time.
 			until(t, hangTimeout, "enough is computed", func() bool {
 				return !theHost.cgroup || waited() > 3 || !throttled && groupCPU(l.id) > 5e8
 			})

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestFloods: what nobody could keep is dropped, and the rest of the run is as it would be.
+// TestFloods: output beyond the bound is dropped, and the rest of the run is not affected.
 func TestFloods(t *testing.T) {
 	const kept = 1 << 20
 	h := newHarness(t)

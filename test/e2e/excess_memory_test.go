@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// killed is what the kernel's killer makes of a run: its figure is the evidence, and all of it ends, also what did
-// not ask for more.
+// killed is the end of a run by the kernel's OOM killer: its counter is the evidence, and every process ends, also
+// those that used little memory.
 var killed = ended{"failed", "out_of_memory", 137, "SIGKILL", func(t *testing.T, r result) {
 	t.Helper()
 	if r.Evidence.OOMKills < 1 {
@@ -27,7 +27,7 @@ func reachedLimit(t *testing.T, r result) {
 	}
 }
 
-// denied: what is asked for is not given, and the analysis ends as it likes.
+// denied: the allocation fails, and the analysis ends by itself.
 func denied(code int, signal string) ended {
 	e := ended{"failed", "exit", code, signal, notOutOfMemory}
 	if signal != "" {
@@ -36,7 +36,7 @@ func denied(code int, signal string) ended {
 	return e
 }
 
-// unbounded is what an rlimit does not hold, as the result warns.
+// unbounded is memory that an rlimit does not bound, as the result warns.
 var unbounded = well(func(t *testing.T, r result) {
 	t.Helper()
 	if said := strings.Join(r.Warnings, " "); !strings.Contains(said, "not for shared memory, /tmp and /dev/shm") {
@@ -44,8 +44,8 @@ var unbounded = well(func(t *testing.T, r result) {
 	}
 })
 
-// reclaimed: the kernel takes pages of files back before it kills anyone. That the page cache counts as the run's
-// shows in that it filled what there is.
+// reclaimed: the kernel takes pages of files back before it kills anyone. The page cache counts as the run's memory,
+// since it filled the limit.
 var reclaimed = well(func(t *testing.T, r result) {
 	t.Helper()
 	if r.Evidence.OOMKills != 0 {
@@ -97,8 +97,8 @@ func TestHoardsWorkOutside(t *testing.T) {
 	}
 }
 
-// TestChildOutOfMemory: whose child alone was killed, and who ended well before anybody could end the rest, is complete
-// with a warning. On cgroup v1 that takes a launcher that is slow; on v2 the kernel ends all at once.
+// TestChildOutOfMemory: if only a child was killed, and the analysis ended well before the rest was killed, the run is
+// complete with a warning. On cgroup v1 that needs a slow launcher; on v2 the kernel kills all at once.
 func TestChildOutOfMemory(t *testing.T) {
 	if !theHost.cgroup || unified() {
 		t.Log("not covered here: it takes cgroup v1 and its limits; the tests as root on such a machine do")
@@ -112,7 +112,7 @@ func TestChildOutOfMemory(t *testing.T) {
 	all := l.family()
 	l.signal(syscall.SIGSTOP)
 	start.raise()
-	// The init ends when it has told how the analysis did: what kills from here on comes too late.
+	// The init ends when it has reported the end of the analysis: a kill from here on is too late.
 	init := slices.IndexFunc(all, func(w watched) bool { return strings.HasPrefix(w.command, initProgram) })
 	until(t, hangTimeout, "the analysis and its init end", func() bool { return !all[init].alive() })
 	l.signal(syscall.SIGCONT)

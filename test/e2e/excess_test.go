@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// excess is one way to go past a limit. The programs of testdata/limits are the same on every road of the ladder
-// (docs/limits.md); what comes of them is told apart by who holds the limit.
+// excess is one way to go past a limit. The programs of testdata/limits are the same for every way to hold limits
+// (docs/limits.md); the expected end depends on what holds the limit.
 type excess struct {
 	program string
 	args    []string
@@ -63,8 +63,8 @@ func analysisAmong(t *testing.T, all []watched) int {
 	return i
 }
 
-// exceed lets a run go past its limit beside a sibling: the kernel has what the result says that it had, the run
-// ends as it is to, with what it had written, and nothing is left of it.
+// exceed lets a run exceed its limit next to a sibling: the kernel held the limits that the result names, the run ends
+// as expected, with its files, and nothing is left of it.
 func (h *harness) exceed(t *testing.T, x excess, beside *sibling) {
 	t.Helper()
 	h = h.in(t)
@@ -88,7 +88,7 @@ func (e ended) expect(t *testing.T, r result) {
 	if got := text(r.Signal); got != e.signal {
 		t.Errorf("signal %q, want %q (%s)", got, e.signal, r.Message)
 	}
-	// Who ended it: what was open then is as it was then.
+	// Files that were open when it was killed are as they were then.
 	cut := slices.Contains([]string{"out_of_memory", "timeout", "stopped"}, e.reason)
 	if o := r.output("before"); o.Size != int64(len("written before\n")) || o.Partial != cut {
 		t.Errorf("what was written before: %+v, want partial: %v", o, cut)
@@ -109,7 +109,7 @@ func (h *harness) expectNothingOf(t *testing.T, r result) {
 	}
 }
 
-// processesAs finds the processes that have the id of a run, where it was the run's own.
+// processesAs finds the processes that have the id of a run, if the id was the run's own.
 func processesAs(r result) []string {
 	if r.Sandbox.IDs != "range" {
 		return nil
@@ -120,7 +120,7 @@ func processesAs(r result) []string {
 	})
 }
 
-// outdo runs a program of testdata as the caller, whom nothing holds: the control.
+// outdo runs a program of testdata as the caller, without limits: the control.
 func outdo(t *testing.T, program string, args ...string) error {
 	t.Helper()
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 )
 
 // stays are what makes an analysis hard to end, and what must end it: SIGTERM, after which its grace never ends, or
-// SIGKILL after a short one. Behind its own processes there are so many others.
+// SIGKILL after a short one. There are so many other processes besides its own.
 var stays = map[string]struct {
 	signal string
 	others int
@@ -57,7 +57,7 @@ func (s *stayer) expect(t *testing.T, want ended, beside *sibling) {
 	beside.expectUntouched(t)
 }
 
-// TestTimeouts: they begin one after the other and wait for their time together, which is far more than they need to be ready.
+// TestTimeouts: they start one after the other and reach their timeouts together, which are far longer than they need to be ready.
 func TestTimeouts(t *testing.T) {
 	h := newHarness(t)
 	beside := h.newSibling()
@@ -106,7 +106,7 @@ func TestStays(t *testing.T) {
 	beside.finish(t)
 }
 
-// TestStaysWorkOutside: who is only sent SIGTERM has processes left.
+// TestStaysWorkOutside: by SIGTERM only, processes are left.
 func TestStaysWorkOutside(t *testing.T) {
 	for kind := range stays {
 		t.Run(kind, func(t *testing.T) {

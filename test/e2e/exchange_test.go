@@ -129,7 +129,7 @@ func (s *exchanger) end() {
 	}
 }
 
-// control: whoever goes by paths reads the treasure.
+// control: a reader that uses paths reads the treasure.
 func (s *exchanger) fools(base string) {
 	s.tr.t.Helper()
 	until(s.tr.t, hangTimeout, "a reader by path is fooled", func() bool {

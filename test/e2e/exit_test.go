@@ -20,7 +20,7 @@ type ending struct {
 const (
 	// hog wants 512 MiB of anonymous memory and touches all of it.
 	hog = `python3 -c 'print("hog"); x = b"x" * (512 << 20)'`
-	// never is a grace period that no test waits for: a run that needs it hangs and is found out.
+	// never is a grace period that no test waits for: a run that needs it hangs, and the test fails.
 	never = "--grace=1h"
 )
 
@@ -91,7 +91,7 @@ var endings = map[string]ending{
 		state: "failed", reason: "exit", code: 3, check: outputsAre("other.txt"),
 	},
 
-	// With an hour of grace, what does not end by SIGTERM does not end.
+	// With an hour of grace, a run that SIGTERM does not end hangs.
 	"timeout": {
 		args:  append(flags("--timeout=2s", never), shell("echo x >x.txt; sleep 10000")...),
 		state: "failed", reason: "timeout", code: 124, signal: "SIGTERM", check: outputsAre("x.txt"),
@@ -210,7 +210,7 @@ func daemonWasThere(t *testing.T, r result) {
 	}
 }
 
-// What a run was ended in the middle of may be half written, what an analysis left by itself is not.
+// Files of a run that was ended may be half written, those of one that ended by itself are not.
 func TestPartial(t *testing.T) {
 	for name, partial := range map[string]bool{"sleep 10000": true, "exit 3": false} {
 		t.Run(name, func(t *testing.T) {

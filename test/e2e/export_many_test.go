@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// An export of many that is killed in the middle of a file leaves no directory that looks whole; the same command goes on.
+// An export of many runs that is killed in the middle of a file leaves no directory that looks whole; the same command goes on.
 func TestExportKilled(t *testing.T) {
 	h := newHarness(t)
 	id := h.id("big")
@@ -42,7 +42,7 @@ func TestExportKilled(t *testing.T) {
 	}
 }
 
-// killedInTheMiddle kills an export while it writes a file; false where it has ended before.
+// killedInTheMiddle kills an export while it writes a file; false if it ended before.
 func killedInTheMiddle(h *harness, dir, id string, export []string) bool {
 	h.t.Helper()
 	if err := os.RemoveAll(dir); err != nil {

@@ -27,7 +27,7 @@ func onFile(name string) fileCall { return fileCall{name: name, dir: 0, path: -1
 // at takes a directory and a path.
 func at(name string) fileCall { return fileCall{name: name, dir: 0, path: 1, flags: -1} }
 
-// to makes a name: the second of two where it takes two.
+// to makes a name: the second of two if it takes two.
 func to(name string, dir, path int) fileCall {
 	return fileCall{name: name, dir: dir, path: path, writes: true, flags: -1}
 }
@@ -44,7 +44,7 @@ func (c fileCall) opening(flags int) fileCall {
 	return c
 }
 
-// refusedByFullDisk reports whether the waiting call asks for room. To open a file that is there takes none, whatever the
+// refusedByFullDisk reports whether the waiting call needs space. Opening an existing file needs none, whatever the
 // flags (open(2), ENOSPC): SQLite, which then takes an index that it may only read, would remove its log with all that
 // is in it.
 func (c fileCall) refusedByFullDisk(n notification) bool {
@@ -73,8 +73,8 @@ func (c fileCall) refusedByReadOnly(n notification) bool {
 const endOfAnalysis = 5 << 20
 
 // fileCalls are the calls that wait for an answer: those by which launcher and supervisor, the Go runtime and SQLite
-// among them, read and change files. Not among them are close(2), which closes
-// whatever it answers, and the locks of fcntl(2), which no local file system fails and SQLite takes for another's.
+// among them, read and change files. Not among them are close(2), which closes even with an error, and the locks of
+// fcntl(2), which no local file system fails and whose errors SQLite takes for locks of others.
 var fileCalls = func() map[uintptr]fileCall {
 	calls := map[uintptr]fileCall{
 		unix.SYS_OPENAT: at("openat").opening(2), unix.SYS_OPENAT2: at("openat2"),

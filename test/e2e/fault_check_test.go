@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// earlier is the content of an output that a run before has made already.
+// earlier is the content of an output that an earlier run has made.
 const earlier = "earlier\n"
 
 // theFaulty is an analysis that leaves what a commit treats in different ways: content that is there already, new
@@ -45,7 +45,7 @@ func (r result) expectWhole(t *testing.T) {
 	}
 }
 
-// row reads the last attempt from the catalog, where it has one.
+// row reads the last attempt from the catalog, if there is one.
 func (h *harness) row(id string) (r result, found bool) {
 	h.t.Helper()
 	out := h.do("show", "--json", id)
@@ -67,7 +67,7 @@ func (h *harness) expectPreserved(id string, r result) {
 		if r.holds(path, content) {
 			continue
 		}
-		// In /work, or where it is moved when a directory is kept.
+		// In /work, or one level up in a kept directory.
 		dir := "/tmp/scidex-analysis-" + id
 		inWork, _ := os.ReadFile(filepath.Join(dir, "work", path))
 		moved, err := os.ReadFile(filepath.Join(dir, path))
@@ -77,8 +77,8 @@ func (h *harness) expectPreserved(id string, r result) {
 	}
 }
 
-// expectSound checks the whole catalog against itself and against the blobs, byte by byte. Constraints are left
-// out: before SQLite 3.45 json_valid(NULL) was false, and Python may have such a one.
+// expectSound checks the whole catalog against itself and against the blobs, byte by byte. Constraints are not checked:
+// before SQLite 3.45, which Python may have, json_valid(NULL) was false.
 func (h *harness) expectSound() {
 	h.t.Helper()
 	h.mustRun("catalog", "check", "--digests")
@@ -99,7 +99,7 @@ for question in (
 	}
 }
 
-// expectAftermath checks what a disturbed run has left, has gc put it right, and runs it once more.
+// expectAftermath checks what a disturbed run has left, lets gc recover it, and runs it once more.
 func (o *observed) expectAftermath(h *harness) {
 	h.t.Helper()
 	r, found := h.row(o.id)
@@ -111,8 +111,8 @@ func (o *observed) expectAftermath(h *harness) {
 	h.expectRetry(o.id)
 }
 
-// excused reports a run of which nothing has to be there: a process of ours was killed, or nothing could be written
-// any more, before it was on the disk that the analysis has ended. Where the root alone fails, the working directory is the evidence.
+// excused reports a run of which nothing need be there: launcher or supervisor was killed, or nothing could be written
+// any more, before the exit record was on the disk. If only the root fails, the working directory is the evidence.
 func (o *observed) excused() bool {
 	return o.fault.kind != failsOnce && !o.fault.kind.onRoot() && o.hit != "" && !o.proven
 }
@@ -146,7 +146,7 @@ func (o *observed) expectHonest(h *harness, r result, found bool) {
 	case told.State == "complete" && r.State != "complete":
 		h.t.Errorf("told to be complete, and the catalog says %q, %q", r.State, r.Message)
 	case found && told.State != r.State && (told.State != "error" || r.State != "running" && told.Reason != "commit"):
-		// A row that was told not to be there, or not to have ended, may be found after all where the disk failed.
+		// A row that was reported as missing, or as not ended, may be found after all if the disk failed.
 		h.t.Errorf("told %s, %s (%s); the catalog says %s", told.State, told.Reason, told.Message, r.State)
 	}
 }

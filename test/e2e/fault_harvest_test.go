@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// theHarvested is an analysis that leaves every kind of entry that the harvest takes in its own way: files that it links,
-// reads whole or in parts, and copies, one with a hole, one with two names, one that only its owner may read, directories,
-// and two links, of which one is scidex-oci's own. Its last act is seen by the listener.
+// theHarvested is an analysis that leaves every kind of entry that the harvest takes in its own way: files that it
+// links, reads as a whole or in parts, and copies, one with a hole, one with two names, one that only its owner may
+// read, directories, and two links, of which one is scidex-oci's own. Its last act is seen by the listener.
 const theHarvested = `printf small >small; : >empty; mkdir -p a/b; echo "of $SCIDEX_ANALYSIS_ID" >a/b/new; echo two >name; ln name other
 truncate -s 300000 hole; printf end >>hole; head -c 100000 /dev/zero | tr '\0' x >large; ln -s small link
 umask 077; echo closed >closed; kill -0 5242880 2>/dev/null; exit 0`
@@ -30,10 +30,10 @@ func harvestable(id string) map[string]string {
 // greatestErrno is EHWPOISON: the kernel gives no greater one to a process.
 const greatestErrno = 133
 
-// TestFaultsInHarvest fails each system call on /work, the ingest directory and the blobs from the end of the analysis to its
-// commit, with each errno that the kernel gives, spread over the files that the call is for: a run is complete with every output, or it is an error and its directory has all that was written.
-// Only a file's own type and mode are a verdict on it, and nothing here is to be refused but the link. CI takes one call of
-// some, and for each of them another errno.
+// TestFaultsInHarvest fails each system call on /work, the ingest directory and the blobs from the end of the analysis
+// to its commit, with each errno that the kernel gives, spread over the files that the call is for: a run is complete
+// with every output, or it is an error and its directory has all that was written. Only a file's own type and mode
+// decide its verdict, and only the link is refused here. CI tries some of the calls, each with another errno.
 func TestFaultsInHarvest(t *testing.T) {
 	data := flags("--data", t.TempDir(), "--audit", "off")
 	for name, args := range map[string][]string{"linked": data, "copied": append(data, "--keep", "always")} {
@@ -72,7 +72,7 @@ func TestFaultsInHarvest(t *testing.T) {
 // errnos are those for the i-th of all faults: in CI one, for each eighth; else all that are left by the others of its kind.
 func (f fault) errnos(i int, all []fault) (errnos []unix.Errno) {
 	if os.Getenv("SCIDEX_OCI_SOAK") == "" {
-		// The first of these stand for a file that is gone, or that the caller has no right to.
+		// The first of these mean a missing file, or one without permission.
 		some := []unix.Errno{unix.ENOENT, unix.EACCES, unix.ESTALE, unix.EAGAIN, unix.ENXIO, unix.EXDEV, unix.EPERM, unix.ENOTCONN, unix.EROFS}
 		if i%8 == 0 {
 			errnos = append(errnos, some[i%len(some)])

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// underListener is the first argument of this binary where it is to start a command whose file-system calls wait for
-// the answer of a test (seccomp_unotify(2)): the command itself is not changed in any way. Under underSwaps all calls wait
+// underListener is the first argument of this binary if it shall start a command whose file-system calls wait for the
+// answer of a test (seccomp_unotify(2)): the command itself is not changed in any way. Under underSwaps all calls wait
 // that look a path up.
 const (
 	underListener = "e2e-under-listener"
@@ -169,7 +169,7 @@ func ignoring(err error, harmless ...error) error {
 	return err
 }
 
-// mayListen skips the test where no command can be put under a listener.
+// mayListen skips the test if no command can be put under a listener.
 func mayListen(t *testing.T) {
 	t.Helper()
 	if theHost.ranged && !theHost.root {

@@ -28,7 +28,7 @@ const (
 	rootReadOnly faultKind = "root read-only" // EROFS for this and all after it that change something
 )
 
-// onRoot reports whether the fault is one of the root's file system alone.
+// onRoot reports whether the fault is one of only the root's file system.
 func (k faultKind) onRoot() bool { return k == rootFails || k == rootReadOnly }
 
 // lasts reports whether all that follows fails as well.
@@ -48,7 +48,7 @@ func (f fault) errno() unix.Errno {
 	}
 }
 
-// fault is a kind and where it begins.
+// fault is a kind and the point at which it begins.
 type fault struct {
 	kind  faultKind
 	nth   int            // of the points that count, from 1
@@ -100,9 +100,9 @@ func (h *harness) disturb(f fault, id string, args ...string) *observed {
 	return o
 }
 
-// awaitEnd waits until the supervisor of a killed launcher, our child since then, has let go of its files: a dying
-// process gives its filter back before them. It is taken out of the table of processes: thousands in it make every look
-// at /proc slow.
+// awaitEnd waits until the supervisor of a killed launcher, which is now this process's child, has closed its files: a
+// dying process releases its filter before them. It reaps the process, since thousands of zombies make every read of
+// /proc slow.
 func (o *observed) awaitEnd(h *harness) {
 	h.t.Helper()
 	for pid, role := range o.roles {
@@ -116,7 +116,7 @@ func (o *observed) awaitEnd(h *harness) {
 	}
 }
 
-// judge answers one notification: it counts the points and lets the fault come about.
+// judge answers one notification: it counts the points and injects the fault.
 func (o *observed) judge(n notification) *answer {
 	goOn := &answer{Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	call := fileCalls[uintptr(n.Nr)]

@@ -145,9 +145,9 @@ func orNone(s *string) string {
 	return *s
 }
 
-// TestFaultsInReading fails each call by which a command reads or looks for a file, with errnos of which each is the
-// honest answer for some file: the command says the same as undisturbed, or that it could not read. It never takes the fault for what is in the
-// file, or for there being none.
+// TestFaultsInReading fails each call by which a command reads or looks for a file, with errnos that are the true
+// answer for some file: the command prints the same as without a fault, or that it could not read. It never takes the
+// fault for the file's content or for a missing file.
 func TestFaultsInReading(t *testing.T) {
 	mayListen(t)
 	h := newHarness(t)

@@ -82,8 +82,8 @@ func (r *failingRoot) repair() {
 	r.mount()
 }
 
-// TestFaultOfTheRoot: the file system of catalog, state file and outcomes fails under a run. What the caller was told to stay is not
-// removed by gc after the repair, which says why it is there.
+// TestFaultOfTheRoot: the file system of catalog, state file and outcomes fails under a run. gc does not remove a
+// directory after the repair that the caller was told would stay, and says why it is there.
 func TestFaultOfTheRoot(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: only root can mount a file system that fails; the tests as root do")
@@ -127,9 +127,9 @@ func TestFaultOfTheRoot(t *testing.T) {
 	r.must("umount", r.root)
 }
 
-// TestFullRootOfSmallBlocks: SQLite's index in shared memory has holes where blocks are smaller than 4 KiB, and a full file
-// system has no blocks for them: SIGBUS. Beside a run, which has the index, commands read; a new run is told that it is full, and a
-// result is kept until there is room.
+// TestFullRootOfSmallBlocks: SQLite's index in shared memory has holes if blocks are smaller than 4 KiB, and a full
+// file system has no blocks for them: SIGBUS. During a run, which has the index, commands can read; a new run fails
+// because the file system is full, and a result is kept until there is room.
 func TestFullRootOfSmallBlocks(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: only root can mount a file system; the tests as root do")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// faultStride is the distance between two points that are disturbed: 1 where SCIDEX_OCI_SOAK is set.
+// faultStride is the distance between two points that are disturbed: 1 if SCIDEX_OCI_SOAK is set.
 func faultStride(short int) int {
 	if os.Getenv("SCIDEX_OCI_SOAK") != "" {
 		return 1
@@ -82,8 +82,9 @@ func TestFaultPoints(t *testing.T) {
 	}
 }
 
-// TestFaultsOfTheRootInRun lets the file system of state file, catalog and outcomes fail under a run: at the first note that the
-// analysis has ended, and at points from the beginning to the end. What the analysis wrote is in the working directory, which gc keeps.
+// TestFaultsOfTheRootInRun lets the file system of state file, catalog and outcomes fail under a run: at the first
+// write of the exit record, and at points from the beginning to the end. What the analysis wrote is in the working
+// directory, which gc keeps.
 func TestFaultsOfTheRootInRun(t *testing.T) {
 	for i, kind := range []faultKind{rootFails, rootReadOnly} {
 		t.Run(strings.ReplaceAll(string(kind), " ", "-"), func(t *testing.T) {
@@ -134,8 +135,8 @@ func TestFaultsInRun(t *testing.T) {
 	everyFault(t, faultStride(60), func(h *harness, f fault) bool { return h.disturbOne(f) })
 }
 
-// everyFault has do come about each kind of fault, in a harness of its own, at every stride-th point, until it reports
-// that there was no such point.
+// everyFault calls do for each kind of fault, in a harness of its own, at every stride-th point, until it reports that
+// there was no such point.
 func everyFault(t *testing.T, stride int, do func(*harness, fault) bool) {
 	t.Helper()
 	for i, kind := range []faultKind{failsOnce, failsOn, diskFull, isKilled} {
@@ -154,7 +155,7 @@ func everyFault(t *testing.T, stride int, do func(*harness, fault) bool) {
 	}
 }
 
-// disturbOne runs with one fault in a subtest and checks what is left. It reports whether the fault came about.
+// disturbOne runs with one fault in a subtest and checks what is left. It reports whether the fault was injected.
 func (h *harness) disturbOne(f fault) (struck bool) {
 	h.t.Helper()
 	h.t.Run(f.name(), func(t *testing.T) {
@@ -167,7 +168,7 @@ func (h *harness) disturbOne(f fault) (struck bool) {
 	return struck
 }
 
-// tell logs what was done, and what the command said where a test has failed.
+// tell logs what was done, and, if the test failed, the output of the command.
 func (o *observed) tell(t *testing.T) {
 	t.Helper()
 	t.Logf("%s: %s; analysis ended: %v, recorded: %v", o.fault, o.hit, o.ended, o.proven)

@@ -74,7 +74,7 @@ func (r result) kind() string {
 	return r.Start.Kind
 }
 
-// close ends the batch where the test has not: its lines have their results.
+// close ends the batch if the test has not: its lines have their results.
 func (f *feed) close() {
 	_ = f.to.Close()
 	_ = f.cmd.Wait()

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// floodMemory is what a flood of 1 GB may cost the launcher and the supervisor each, more than the same of a neighbour that
-// says nothing: VmHWM of proc_pid_status(5), the most that was ever resident. Usual are some MiB.
+// floodMemory is what a flood of 1 GB may cost the launcher and the supervisor each, beyond that of a neighbour that
+// writes nothing: VmHWM of proc_pid_status(5), the most that was ever resident. Usual are some MiB.
 const floodMemory = 64 << 20
 
-// floodBytes is the length of each stream of a flood: together a tenth of what SCIDEX_OCI_SOAK asks for.
+// floodBytes is the length of each stream of a flood: together a tenth of what SCIDEX_OCI_SOAK requests.
 func floodBytes() int64 {
 	if os.Getenv("SCIDEX_OCI_SOAK") != "" {
 		return 10_000_000_000
@@ -44,7 +44,7 @@ else:
     os._exit(0)
 `
 
-// TestFloodMemory lets both streams flood. A neighbour runs on beside it.
+// TestFloodMemory lets both streams flood. A neighbour goes on at the same time.
 func TestFloodMemory(t *testing.T) {
 	for name, extra := range map[string]string{"passed on": "--quiet", "with --json": "--json"} {
 		t.Run(name, func(t *testing.T) {

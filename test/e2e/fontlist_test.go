@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// listsFonts says which lists of fonts are there before matplotlib is imported, and how many fonts it knows then; last it
-// spoils the list.
+// listsFonts prints which lists of fonts exist before matplotlib is imported, and how many fonts it knows then; last it
+// damages the list.
 const listsFonts = `
 import hashlib, os, pathlib
 cache = pathlib.Path(os.environ["MPLCONFIGDIR"])
@@ -24,8 +24,8 @@ for f in cache.glob("fontlist-*.json"):
     f.write_text("spoiled")
 `
 
-// TestFontList runs scripts that plot: each has matplotlib's list of fonts before it imports matplotlib, made once by a run
-// without a row, which leaves nothing, and whatever an earlier run did to its own copy.
+// TestFontList runs scripts that plot: each has matplotlib's list of fonts before it imports matplotlib, made once by a
+// run without a row, which leaves nothing, and not affected by what an earlier run did to its own copy.
 func TestFontList(t *testing.T) {
 	h := newHarness(t)
 	h.write("plot.py", listsFonts, 0o644)

@@ -32,7 +32,7 @@ func newForeign(t *testing.T, h *harness) foreign {
 	return f
 }
 
-// untouched fails where root's directory or its file has changed.
+// untouched fails if root's directory or its file has changed.
 func (f foreign) untouched(t *testing.T) {
 	t.Helper()
 	info, err := os.Lstat(f.victim + "/secret")
@@ -44,8 +44,8 @@ func (f foreign) untouched(t *testing.T) {
 	}
 }
 
-// TestRootWritesForAnotherUser: each command that writes where it is told, as root in a directory of another user, writes nothing
-// that this user could not, and what it makes is that user's.
+// TestRootWritesForAnotherUser: each command that writes to a path, as root in a directory of another user, writes
+// nothing that this user could not, and the new files belong to that user.
 func TestRootWritesForAnotherUser(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: an ordinary user has no rights to be misled with")

@@ -39,7 +39,7 @@ func TestCannotForgeItsEnd(t *testing.T) {
 	}
 }
 
-// TestControlOfForging shows that what is tried on PID 1 works on a process that does not defend itself.
+// TestControlOfForging shows that the attacks on PID 1 work on a process that does not defend itself.
 func TestControlOfForging(t *testing.T) {
 	h := newHarness(t)
 	r := h.start("--id", h.newID(), "--", "python3", "-c", `
@@ -59,7 +59,7 @@ print(child.wait())
 	}
 }
 
-// TestStandardStreams opens them anew, as shells do.
+// TestStandardStreams opens them again, as shells do.
 func TestStandardStreams(t *testing.T) {
 	h := newHarness(t)
 	r := h.start("--id", h.newID(), "--", "sh", "-c", `

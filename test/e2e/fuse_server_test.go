@@ -151,7 +151,7 @@ func (n *faulty) Getattr(ctx context.Context, f fs.FileHandle, out *fuse.AttrOut
 	return errno
 }
 
-// Statx has the kernel ask for attributes with Getattr only.
+// Statx makes the kernel request attributes with Getattr only.
 func (n *faulty) Statx(context.Context, fs.FileHandle, uint32, uint32, *fuse.StatxOut) syscall.Errno {
 	return unix.ENOSYS
 }

@@ -40,7 +40,7 @@ func newHostWatch(t *testing.T, dirs []string, settings string) *hostWatch {
 	return w
 }
 
-// compare tells what has changed since, and every fault that the kernel has logged.
+// compare reports what has changed since, and every fault that the kernel has logged.
 func (w *hostWatch) compare(t *testing.T) {
 	t.Helper()
 	for _, change := range w.changes(t) {
@@ -50,7 +50,7 @@ func (w *hostWatch) compare(t *testing.T) {
 	}
 }
 
-// plantedWord is in the kernel's log where a test has written there.
+// plantedWord is what a test has written into the kernel's log.
 const plantedWord = "planted by a test of scidex-oci"
 
 func (w *hostWatch) changes(t *testing.T) []string {
@@ -92,7 +92,7 @@ func (w *hostWatch) state(t *testing.T) map[string]string {
 	return state
 }
 
-// walk passes over directories that this user may not read, and what other tests write meanwhile.
+// walk skips directories that this user may not read, and files that other tests write at the same time.
 func (w *hostWatch) walk(t *testing.T, dir string, visit func(string, fs.FileInfo)) {
 	t.Helper()
 	err := filepath.Walk(dir, func(path string, info fs.FileInfo, err error) error {
@@ -114,7 +114,7 @@ func (w *hostWatch) walk(t *testing.T, dir string, visit func(string, fs.FileInf
 var changesByItself = regexp.MustCompile(`^/etc/(passwd|group|shadow|gshadow|subuid|subgid)[-+]$|^/etc/.*\.lock$|^/etc/e2e-[0-9a-f]{10}-|` +
 	`^/proc/sys/kernel/(ns_last_pid|perf_event_max_sample_rate)$|^/proc/sys/net/ipv./(conf/.*|neigh/.*|ip_forward)$`)
 
-// accounts are files in which other tiers add users meanwhile, sdx-NAME.
+// accounts are files to which other tiers add users at the same time, sdx-NAME.
 var accounts = regexp.MustCompile(`^/etc/(passwd|group|shadow|gshadow|subuid|subgid)$`)
 
 var testUsers = regexp.MustCompile(`(?m)^sdx-.*\n`)
@@ -160,7 +160,7 @@ func openLog(t *testing.T) int {
 	return fd
 }
 
-// aFault is how the kernel begins to tell of one of its own. What a program did wrong has other words ("traps: ").
+// aFault begins the kernel's messages about its own faults. Those about programs begin otherwise ("traps: ").
 var aFault = regexp.MustCompile(`BUG: |\bOops\b|WARNING: |Kernel panic|KASAN: |UBSAN: |refcount_t: |soft lockup|detected stall|self-detected stall|blocked for more than`)
 
 // faults reads what the kernel has logged since the last time.
@@ -203,13 +203,13 @@ func (l *launch) namespaces() pidNamespaces {
 
 func (all pidNamespaces) has(p process) bool { return slices.Contains(all, pidNamespace(p.pid)) }
 
-// pidNamespace is "" for a process that has ended or may not be looked at.
+// pidNamespace is "" for a process that has ended or may not be read.
 func pidNamespace(pid int) string {
 	name, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/pid")
 	return name
 }
 
-// TestWatchOfTheHost plants what TestFuzzers looks for.
+// TestWatchOfTheHost makes the changes that TestFuzzers looks for.
 func TestWatchOfTheHost(t *testing.T) {
 	dir := t.TempDir()
 	file, sysctl := filepath.Join(dir, "files/kept"), filepath.Join(dir, "sys/kernel/panic")

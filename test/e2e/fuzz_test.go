@@ -74,7 +74,7 @@ func stressRound(t *testing.T, n int) []string {
 	return append(flags("timeout", "2"), all[n%len(all)]...)
 }
 
-// fuzzLength is how long each fuzzer works in scripts/soak: SCIDEX_OCI_SOAK where that is a duration, or 15 minutes. In CI
+// fuzzLength is how long each fuzzer works in scripts/soak: SCIDEX_OCI_SOAK if that is a duration, or 15 minutes. In CI
 // rounds are counted.
 func fuzzLength() time.Duration {
 	length, err := time.ParseDuration(os.Getenv("SCIDEX_OCI_SOAK"))
@@ -87,8 +87,8 @@ func fuzzLength() time.Duration {
 	return length
 }
 
-// TestFuzzers runs trinity and stress-ng as analyses: each run ends with the verdict that is right, a run beside them is not
-// disturbed, and the host is as it was before.
+// TestFuzzers runs trinity and stress-ng as analyses: each run ends with the right verdict, another run is not
+// disturbed, and the host does not change.
 func TestFuzzers(t *testing.T) {
 	for name, f := range fuzzers {
 		t.Run(name, func(t *testing.T) { testFuzzer(t, f) })
@@ -136,7 +136,7 @@ func (f fuzzer) run(h *harness, sum tally, timeout string, args []string) result
 	return r
 }
 
-// expectRight checks the verdict. A limit may have come first, where the kernel counted that.
+// expectRight checks the verdict. A limit may have ended the run first, if the kernel counted that.
 func expectRight(t *testing.T, r result, want string, sum tally) {
 	t.Helper()
 	got := r.State

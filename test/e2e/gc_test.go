@@ -72,7 +72,7 @@ func (h *harness) everything(id string) map[string]string {
 	return all
 }
 
-// TestDryRunChangesNothing: gc --dry-run says what gc then does.
+// TestDryRunChangesNothing: gc --dry-run prints what gc then does.
 func TestDryRunChangesNothing(t *testing.T) {
 	h := newHarness(t)
 	id := h.killed()
@@ -129,7 +129,7 @@ func TestGCSparesLiveRuns(t *testing.T) {
 	}
 }
 
-// TestForeignDirectories: what the platform makes itself is named and left.
+// TestForeignDirectories: directories that the platform makes itself are listed and not removed.
 func TestForeignDirectories(t *testing.T) {
 	h := newHarness(t)
 	h.mustRun("ls")
@@ -150,7 +150,7 @@ func TestForeignDirectories(t *testing.T) {
 	os.RemoveAll(foreign)
 }
 
-// TestRefusesTakenNames: a name that is taken refuses the run and is left as it is.
+// TestRefusesTakenNames: a run is refused if its name is taken, and the file of that name does not change.
 func TestRefusesTakenNames(t *testing.T) {
 	for name, take := range map[string]func(path, victim string) error{
 		"directory":        func(path, _ string) error { return os.Mkdir(path, 0o777) },

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestGitReadsInputs: git says the version of a repository that another user owns, wherever the run has it.
+// TestGitReadsInputs: git prints the version of a repository that another user owns, at any path of the run.
 func TestGitReadsInputs(t *testing.T) {
 	h := newHarness(t)
 	for _, dir := range []string{"data", "docs", "project", "more"} {

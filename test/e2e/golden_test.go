@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// updatePosture names a directory where the golden files are written anew, by each tier of the tests:
+// updatePosture names a directory to which each tier of the tests writes new golden files:
 //
 //	SCIDEX_OCI_UPDATE_POSTURE=DIR scripts/test
 //
-// and then copied to testdata/posture. As root first: NAME.golden is what it sees, NAME.TIER.golden what
-// another tier sees otherwise.
+// and then copied to testdata/posture. As root first: NAME.golden is what root sees, NAME.TIER.golden what differs in
+// another tier.
 const updatePosture = "SCIDEX_OCI_UPDATE_POSTURE"
 
 // difference lists what is in one and not in the other; both are sorted sets.
@@ -47,7 +47,7 @@ func tier() string {
 	return "single"
 }
 
-// golden names the file of this tier, where it has one of its own, and of all.
+// golden names the file of this tier, if it has one, and that of all.
 func golden(dir, name string) (own, common string) {
 	return filepath.Join(dir, name+"."+tier()+".golden"), filepath.Join(dir, name+".golden")
 }
@@ -72,7 +72,7 @@ func compareGolden(t *testing.T, name string, lines []string) {
 	}
 }
 
-// writeGolden writes the common file as root, and for another tier only what is otherwise.
+// writeGolden writes the common file as root, and for another tier only what differs.
 func writeGolden(t *testing.T, dir, name string, lines []string) {
 	t.Helper()
 	own, common := golden(dir, name)
@@ -89,7 +89,7 @@ func writeGolden(t *testing.T, dir, name string, lines []string) {
 	}
 }
 
-// lines describe the posture, sorted, without what is otherwise on every host and in every run.
+// lines describe the posture, sorted, without what differs between hosts and runs.
 func (p posture) lines(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -167,8 +167,8 @@ func (p posture) scheduling(t *testing.T) []int {
 	return p.Scheduling
 }
 
-// limit is a value. The caller's own hard limit stands for what could not be raised above it: 65536
-// descriptors, or no limit.
+// limit is a value. The caller's own hard limit replaces a value that could not be raised above it: 65536 descriptors,
+// or no limit.
 func (p posture) limit(t *testing.T, name string, value int64) string {
 	t.Helper()
 	switch {
@@ -225,9 +225,9 @@ func idMap(fields []string) string {
 	return strings.Join(text, "; ")
 }
 
-// mountLine is the place, options, kind and the kind's options of a line of proc_pid_mountinfo(5). Of a
-// bind mount only place and options are ours; which there are below /etc and /var/lib, what there is to be masked
-// below /proc, and when access times are noted, is the host's.
+// mountLine is the place, options, kind and the kind's options of a line of proc_pid_mountinfo(5). Of a bind mount only
+// place and options are compared; which ones there are below /etc and /var/lib, what is masked below /proc, and when access times
+// are written, depends on the host.
 func mountLine(line string) string {
 	before, after, _ := strings.Cut(line, " - ")
 	fields, kind := strings.Fields(before), strings.Fields(after)

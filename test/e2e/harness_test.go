@@ -147,7 +147,7 @@ func (h *harness) mustRefuse(args []string, words ...string) outcome {
 	return out
 }
 
-// checkSentence checks a complaint: one line, from us, without noise, with the words.
+// checkSentence checks an error message: one line of scidex-oci's, without anything else, with the words.
 func checkSentence(t *testing.T, stderr string, words ...string) {
 	t.Helper()
 	if strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "scidex-oci: ") {
@@ -165,8 +165,8 @@ func checkSentence(t *testing.T, stderr string, words ...string) {
 	}
 }
 
-// start runs `run --json` with the arguments, checks the result against itself and against the exit code
-// of the process, and returns it. Below TestServeRequests an engine runs it.
+// start runs `run --json` with the arguments, checks the result against itself and against the exit code of the
+// process, and returns it. Within TestServeRequests an engine runs it.
 func (h *harness) start(args ...string) result {
 	h.t.Helper()
 	if h.engines != nil {

@@ -53,8 +53,8 @@ func fuseFaults() (all []wrong) {
 	)
 }
 
-// TestFuseInHarvest: working directories lie on a file system that answers wrongly after the end of an analysis. A run is
-// complete with every output, or it is an error and its directory has all that was written.
+// TestFuseInHarvest has working directories on a file system that gives wrong answers after the end of an analysis. A
+// run is complete with every output, or it is an error and its directory has all that was written.
 func TestFuseInHarvest(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: only root can mount a file system that others may use; the tests as root do")

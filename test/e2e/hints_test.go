@@ -22,7 +22,7 @@ func (r result) hintOf(code string) string {
 	return ""
 }
 
-// TestHints makes each situation for real, and reads its hint from the JSON and from the table.
+// TestHints brings about each situation, and reads its hint from the JSON and from the table.
 func TestHints(t *testing.T) {
 	h := newHarness(t)
 	h.setenv("VIRTUAL_ENV", "/home/ada/env")
@@ -65,7 +65,7 @@ func TestHints(t *testing.T) {
 		"sudo":           {[]string{"--", "sh", "-c", "sudo true"}, "no_privileges", []string{"cannot gain privileges: leave out sudo"}},
 		"sudo completes": {[]string{"--", "sh", "-c", "sudo true; echo done"}, "no_privileges", []string{"cannot gain privileges"}},
 		"pool": {
-			// The time only ends it: a shell has said it long before.
+			// The timeout only ends it: a shell has printed the reason long before.
 			[]string{"--limits=best-effort", "--pids=20", "--timeout=20s", "--", "sh", "-c", "echo 'BlockingIOError: [Errno 11] Resource temporarily unavailable' >&2; exec sleep 600"},
 			"pids_limit",
 			[]string{"20 processes", "--pids"},
@@ -203,7 +203,7 @@ func TestAdviceOfHints(t *testing.T) {
 
 func python(program string) []string { return []string{"--", "python3", "-c", program} }
 
-// TestMessageNamesTheCause: what the analysis said last is in the message, without the values of secrets.
+// TestMessageNamesTheCause: the message has the last output of the analysis, without the values of secrets.
 func TestMessageNamesTheCause(t *testing.T) {
 	h := newHarness(t)
 	h.setenv("TOKEN", "s3cr3t-value")

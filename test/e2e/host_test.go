@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// walk prints all that is visible, but for what is in /usr and the kernel's /proc and /dev: kind, path, and of a
-// link where it leads. It tells a private key, and what cannot be read.
+// walk prints all that is visible, but for what is in /usr and the kernel's /proc and /dev: kind, path, and the target
+// of a link. It marks private keys, and files that cannot be read.
 const walk = `
 import os, re, stat
 def show(path):
@@ -33,7 +33,7 @@ for name in ("/etc/shadow", "/etc/ssl/private", "/usr/lib/ssl/private", "/etc/ss
         print("exists", name)
 `
 
-// madeVisible is what every run has besides the parts of /etc and /var/lib that are the host's, in the order of walk.
+// madeVisible is what every run has in addition to the host's parts of /etc and /var/lib, in the order of walk.
 var madeVisible = []string{
 	"dir /", "dir /analysis", "file /analysis/walk.py", "dir /data", "dir /dev", "dir /docs", "dir /etc",
 	"file /etc/gitconfig", "file /etc/group", "file /etc/hostname", "file /etc/hosts", "file /etc/nsswitch.conf", "file /etc/passwd", "file /etc/resolv.conf", "file /etc/scidex-matplotlibrc",
@@ -91,7 +91,7 @@ func TestHostVisible(t *testing.T) {
 	}
 }
 
-// isUsrLink reports whether a path is one of the links that a merged /usr has beside it, outside too.
+// isUsrLink reports whether a path is one of the links next to a merged /usr, outside too.
 func isUsrLink(path string) bool {
 	_, err := os.Readlink(path)
 	return err == nil && slices.Contains([]string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}, path)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// crowdEntries is how many names one directory has, a fiftieth of what SCIDEX_OCI_SOAK asks for.
+// crowdEntries is how many names one directory has, a fiftieth of what SCIDEX_OCI_SOAK requests.
 func crowdEntries() int {
 	if os.Getenv("SCIDEX_OCI_SOAK") != "" {
 		return 1_000_000
@@ -35,7 +35,7 @@ func TestCrowd(t *testing.T) {
 	})
 }
 
-// crowd runs crowd.py; where the catalog can be locked meanwhile, in memory that is looked at.
+// crowd runs crowd.py and measures its memory, if the catalog can be locked until then.
 func (h *harness) crowd(id string, n int) (r result) {
 	h.t.Helper()
 	program := readFile(h.t, testdata(h.t, "trees/crowd.py"))

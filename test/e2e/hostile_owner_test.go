@@ -56,8 +56,8 @@ func (o *owner) end() {
 	}
 }
 
-// TestOwnerKeepsHarvestOut: what somebody outside has leased, or has taken from the run with root's rights, cannot be read. That
-// is no fault of the file's: the harvest fails, and the directory stays.
+// TestOwnerKeepsHarvestOut: a file that a process outside has leased, or whose owner root has changed, cannot be read.
+// That is no verdict on the file: the harvest fails, and the directory stays.
 func TestOwnerKeepsHarvestOut(t *testing.T) {
 	tasks := map[string]string{"held": "EAGAIN|temporarily unavailable"}
 	if theHost.root {
@@ -99,8 +99,8 @@ func TestOwnerKeepsHarvestOut(t *testing.T) {
 	}
 }
 
-// TestOwnerTouchesWork: every process of the run is dead when it is harvested, but the host is alive. What somebody
-// has open is copied, so that no blob is what he writes to.
+// TestOwnerTouchesWork: every process of the run is dead when it is harvested, but the host is alive. A file that a
+// process has open is copied, so that it cannot write to a blob.
 func TestOwnerTouchesWork(t *testing.T) {
 	catalogs(t, func(t *testing.T, h *harness) {
 		id, end := h.id("owned"), h.flag()

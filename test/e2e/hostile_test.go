@@ -173,7 +173,7 @@ func warningsOf(t *testing.T, h *harness) []string {
 	return r.Warnings
 }
 
-// TestKeptDirectories keeps as --keep says, without a trace of ours in it, and rm removes them.
+// TestKeptDirectories keeps directories as --keep says, without files of scidex-oci in them, and rm removes them.
 func TestKeptDirectories(t *testing.T) {
 	for _, c := range []struct {
 		keep, command string

@@ -33,7 +33,7 @@ func (l leaf) cut() leaf {
 	return l
 }
 
-// expectTree checks that everything which tells of a run tells of this tree, and that its directory is gone.
+// expectTree checks that every command that shows a run shows this tree, and that its directory is gone.
 func (h *harness) expectTree(r result, want tree) {
 	h.t.Helper()
 	h.sameTree("run --json", r.tree(), want)

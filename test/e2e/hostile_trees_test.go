@@ -43,7 +43,7 @@ func hostileTrees(h *harness, secret string) map[string]hostileTree {
 	}
 }
 
-// TestHostileTrees gives every entry of every tree its verdict, and tells the same of it everywhere.
+// TestHostileTrees: every entry of every tree gets its verdict, and every command shows the same.
 func TestHostileTrees(t *testing.T) {
 	catalogs(t, func(t *testing.T, h *harness) {
 		tr := newTreasure(t, h.id("canary"))
@@ -190,7 +190,7 @@ func treeOfBombs(t *testing.T, h *harness, r result) tree {
 	return want
 }
 
-// treeOfClaims takes the claim from where the analysis made it.
+// treeOfClaims reads the claim that the analysis made.
 func treeOfClaims(t *testing.T, h *harness, r result) tree {
 	claim := strings.TrimSuffix(h.stdoutOf(r), "\n")
 	if id, err := lookUp([]byte(claim), "id"); err != nil || id != "e2e-claimed" {
@@ -207,8 +207,8 @@ func treeOfClaims(t *testing.T, h *harness, r result) tree {
 	}
 }
 
-// treeOfStayers is as the processes were found that the end of the run has killed: of one swap it is known, of the
-// other not, and of the log that it has whole lines.
+// treeOfStayers depends on what the processes were doing when the end of the run killed them: one swap is known, the
+// other is not, and the log has whole lines.
 func treeOfStayers(t *testing.T, h *harness, r result) tree {
 	target := r.tree()["stopped-lure"].detail
 	want := tree{"stopped/file": ofText("harmless"), "stopped-lure": refusedAs("symlink", target), "log": r.tree()["log"]}
@@ -226,8 +226,8 @@ func treeOfStayers(t *testing.T, h *harness, r result) tree {
 	return want
 }
 
-// TestStayersWorkOutside shows what they do where nobody kills them: each of them changes the tree after the program
-// has ended.
+// TestStayersWorkOutside shows what they do if nobody kills them: each of them changes the tree after the program has
+// ended.
 func TestStayersWorkOutside(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command("/usr/bin/python3", testdata(t, "trees/stays.py"), "/etc")

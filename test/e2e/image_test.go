@@ -87,7 +87,8 @@ func (h *harness) importing(path, phase string) (end func(syscall.Signal) outcom
 	}
 }
 
-// TestImageStopped ends an import by a signal. One that can be caught leaves nothing; after SIGKILL the next gc does.
+// TestImageStopped ends an import by a signal. After a signal that can be caught nothing is left; after SIGKILL the
+// next gc removes the rest.
 func TestImageStopped(t *testing.T) {
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129, syscall.SIGKILL: -1} {
 		for _, phase := range []string{"read", "copy", "unpack"} {
@@ -111,7 +112,7 @@ func TestImageStopped(t *testing.T) {
 					h.mustRun("gc")
 				}
 				left := slices.DeleteFunc(h.stored(), func(path string) bool {
-					// A partial file is for a pull to go on with; gc leaves it a day.
+					// A later pull can resume a partial file; gc keeps it for a day.
 					return signal == syscall.SIGKILL && filepath.Base(filepath.Dir(path)) == "ingest"
 				})
 				if len(left) != 0 {
@@ -227,7 +228,7 @@ func TestImageLines(t *testing.T) {
 	}
 }
 
-// TestImageInUse removes an image under a run: the name goes at once, the root when the run has ended.
+// TestImageInUse removes an image during a run: the name is removed at once, the root when the run has ended.
 func TestImageInUse(t *testing.T) {
 	h := newHarness(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSignalsWhileItHarvests sends a launcher that harvests all the signals of somebody in a hurry: the analysis
-// has ended, and what it left is committed.
+// TestSignalsWhileItHarvests sends all stop signals to a launcher that harvests: the analysis has ended, and its files
+// are committed.
 func TestSignalsWhileItHarvests(t *testing.T) {
 	h := newHarness(t)
 	const n = 5000
@@ -40,7 +40,7 @@ func TestSignalsWhileItHarvests(t *testing.T) {
 	expectGone(t, all, id)
 }
 
-// TestStickyDirectories: where only its owner may remove a file, it is removed all the same.
+// TestStickyDirectories: a file that only its owner may remove is removed all the same.
 func TestStickyDirectories(t *testing.T) {
 	h := newHarness(t)
 	r := h.start(append(flags("--id", h.newID()), shell("mkdir d d/e; echo x >d/e/x; echo y >d/y; echo z >z; chmod 1777 d/e d .")...)...)
@@ -66,8 +66,8 @@ func (h *harness) smallRoot(size string) {
 	h.setenv("SCIDEX_OCI_MIN_FREE", "0")
 }
 
-// TestFullDiskWhileItHarvests has more to harvest than the blob store has room for: what the analysis wrote stays
-// where it is, the result says so, and no row names a blob that is not there.
+// TestFullDiskWhileItHarvests has more to harvest than the blob store has room for: the files stay in the working
+// directory, the result says so, and no row names a missing blob.
 func TestFullDiskWhileItHarvests(t *testing.T) {
 	if !theHost.root {
 		t.Skip("only root makes the small file system that this is about")

@@ -27,8 +27,8 @@ func decodeScheduling(t *testing.T, text string) (s scheduling) {
 	return s
 }
 
-// TestSchedulingIsNotInherited: of how the launcher is scheduled an analysis has the set of CPUs alone, and the niceness that
-// an ordinary user cannot lower.
+// TestSchedulingIsNotInherited: of the launcher's scheduling an analysis inherits only the set of CPUs, and the
+// niceness that an ordinary user cannot lower.
 func TestSchedulingIsNotInherited(t *testing.T) {
 	h := newHarness(t)
 	program := testdata(t, "scheduling.py")

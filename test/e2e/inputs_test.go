@@ -80,7 +80,8 @@ func TestInputDigests(t *testing.T) {
 	h.mustRefuse([]string{"run", "--digest-inputs", "all", "--", "true"}, `--digest-inputs "all" is not known`)
 }
 
-// TestInputChangedMeanwhile: what is written while the analysis runs is told, and never passed for what was read.
+// TestInputChangedMeanwhile: an input that is written while the analysis runs is reported, and its digest is not that
+// of the new content.
 func TestInputChangedMeanwhile(t *testing.T) {
 	h := newHarness(t)
 	h.write("tree/one.csv", "1\n", 0o644)
@@ -99,8 +100,8 @@ func warns(r result, words string) bool {
 	return slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, words) })
 }
 
-// TestInputDigestsAreConcurrent: a digest that takes minutes stands neither before the analysis nor, once a signal says that
-// nobody waits for it, before the result.
+// TestInputDigestsAreConcurrent: a digest that takes minutes does not delay the analysis, nor, after a stop signal, the
+// result.
 func TestInputDigestsAreConcurrent(t *testing.T) {
 	h := newHarness(t)
 	h.write("tree/small", "1\n", 0o644)
@@ -127,7 +128,7 @@ func TestInputDigestsAreConcurrent(t *testing.T) {
 	}
 }
 
-// TestInputUnreadable: what has no digest says why, and the analysis runs all the same.
+// TestInputUnreadable: an input without a digest has a reason, and the analysis runs all the same.
 func TestInputUnreadable(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root reads everything")

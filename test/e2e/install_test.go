@@ -82,7 +82,7 @@ func (h *harness) install(code int, script string, args []string, words ...strin
 	}
 }
 
-// TestInstall installs from a clone and from a release, twice, and takes away what was installed and nothing else.
+// TestInstall installs from a clone and from a release, twice, and uninstalls exactly what was installed.
 func TestInstall(t *testing.T) {
 	absolute, err := filepath.Abs(installer)
 	if err != nil {
@@ -128,7 +128,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestInstallAtHome takes ~/.local for everyone but root.
+// TestInstallAtHome uses ~/.local for everyone but root.
 func TestInstallAtHome(t *testing.T) {
 	h := newHarness(t)
 	if theHost.root {
@@ -141,7 +141,7 @@ func TestInstallAtHome(t *testing.T) {
 	}
 }
 
-// TestInstallMakesItsPrefix takes the prefix away too where it has made it, and leaves it where it lay there before.
+// TestInstallMakesItsPrefix removes the prefix too if it made it, and keeps it if it existed before.
 func TestInstallMakesItsPrefix(t *testing.T) {
 	h := newHarness(t)
 	install, prefix := h.release("release"), h.path("new")
@@ -162,7 +162,7 @@ func TestInstallMakesItsPrefix(t *testing.T) {
 	}
 }
 
-// TestInstallHelps tells how it is called, and does nothing.
+// TestInstallHelps prints the usage, and does nothing.
 func TestInstallHelps(t *testing.T) {
 	h := newHarness(t)
 	h.setenv("HOME", h.path("me"))
@@ -175,7 +175,7 @@ func TestInstallHelps(t *testing.T) {
 	}
 }
 
-// TestInstallUpdates takes away what a newer version has no more, and what an installation that was killed has left.
+// TestInstallUpdates removes files that a newer version lacks, and those of a killed installation.
 func TestInstallUpdates(t *testing.T) {
 	h := newHarness(t)
 	install, prefix := h.release("release"), h.path("prefix")
@@ -213,7 +213,7 @@ func TestInstallKeepsChanges(t *testing.T) {
 	}
 }
 
-// TestInstallForAnotherUser: root does not write, remove and execute where another user can exchange what it finds.
+// TestInstallForAnotherUser: root does not write, remove or execute files that another user can exchange.
 func TestInstallForAnotherUser(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: an ordinary user has no rights to be misled with")
@@ -235,7 +235,7 @@ func TestInstallForAnotherUser(t *testing.T) {
 	}
 }
 
-// TestInstallRefuses wants nothing installed of a release that is not what SHA256SUMS says.
+// TestInstallRefuses: a release that differs from SHA256SUMS is not installed.
 func TestInstallRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		harm  func(h *harness)

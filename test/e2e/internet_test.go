@@ -61,7 +61,7 @@ var inside = []string{
 	"2a00:1450:8::5efe:a09:909", translating + "a09:909",
 }
 
-// translating is the prefix of a network that translates to IPv4 what is behind it, which its resolver tells.
+// translating is the prefix of a network that translates addresses behind it to IPv4, as its resolver announces.
 const translating = "2a00:1450:64::"
 
 // length is that of the prefix of one address.
@@ -161,7 +161,7 @@ func (i *internet) listen(address string) (l net.Listener) {
 	return l
 }
 
-// name gives a name addresses, from the next question on.
+// name gives a name addresses, from the next query on.
 func (i *internet) name(name string, addresses ...string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -292,7 +292,7 @@ func (i *internet) serve(l net.Listener) {
 	i.t.Cleanup(func() { server.Close() })
 }
 
-// join makes a command one that is executed in the network of scidex-oci, with its names and the one authority that it trusts.
+// join makes a command run in the network of scidex-oci, with its names and the one authority that it trusts.
 func (i *internet) join(cmd *exec.Cmd) *exec.Cmd {
 	i.t.Helper()
 	user := ""

@@ -67,7 +67,7 @@ func expectFile(t *testing.T, id, name, want string) {
 	}
 }
 
-// cpus are as many as a quota of a period is; "" where there is none.
+// cpus are as many as a quota of a period is; "" if there is none.
 func cpus(quota, period string) string {
 	q, err := strconv.ParseFloat(quota, 64)
 	p, noPeriod := strconv.ParseFloat(period, 64)

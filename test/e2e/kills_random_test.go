@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inSoak reports whether scripts/soak asks for the full counts.
+// inSoak reports whether scripts/soak requests the full counts.
 func inSoak() bool { return os.Getenv("SCIDEX_OCI_SOAK") != "" }
 
 // soakCount is a number of scripts/soak; CI has a twentieth of it.
@@ -246,7 +246,7 @@ func (k *casualty) announced() bool {
 	return found
 }
 
-// told is the result that the launcher printed, if it came so far.
+// told is the result that the launcher printed, if it printed one.
 func (k *casualty) told() (result, bool) {
 	if !json.Valid(k.launch.stdout.Bytes()) {
 		return result{}, false
@@ -271,7 +271,7 @@ func (k *casualty) find() (result, bool) {
 	return r, true
 }
 
-// expectTold checks what a launcher said that was not killed itself: at once lost, or what was already true.
+// expectTold checks what a launcher that was not killed itself printed: that the run is lost, or what was already true.
 func (k *casualty) expectTold(told result, spoke bool, stored result, written bool) {
 	t := k.harness.t
 	if !spoke {
@@ -291,8 +291,8 @@ func (k *casualty) expectTold(told result, spoke bool, stored result, written bo
 	}
 }
 
-// phase says where the kill fell, by what was there at that moment and what is left before gc. A launcher that lives
-// on leaves no trace of how far it was: whether its commit had ended already is not known.
+// phase says in which phase the kill was, by what existed at that moment and what is left before gc. A launcher that
+// survives leaves no trace of how far it was: whether its commit had ended is not known.
 func (k *casualty) phase(announced bool, before result, written bool) string {
 	survived := k.launch.cmd.ProcessState.Exited()
 	switch {
@@ -320,7 +320,7 @@ func (k *casualty) published() bool {
 	return true
 }
 
-// collect calls gc twice: the first removes all but a result that is nowhere else, the second finds nothing to do.
+// collect calls gc twice: the first removes everything but the only copy of a result, the second finds nothing to do.
 func (k *casualty) collect(written bool) {
 	t := k.harness.t
 	c := k.harness.gc()
@@ -344,8 +344,8 @@ func (k *casualty) collect(written bool) {
 	}
 }
 
-// judge checks how the run ended, and says it: a complete one has every output, a kept one every file, and whatever
-// the analysis had finished is in one of the two.
+// judge checks and returns how the run ended: a complete run has every output, a kept one every file, and every file
+// that the analysis had finished is in one of the two.
 func (k *casualty) judge(before, after result, written, there bool) (how string) {
 	t := k.harness.t
 	kept := len(matches(k.directory())) > 0
@@ -388,7 +388,7 @@ func (k *casualty) expectSame(before, after result) {
 	}
 }
 
-// expectComplete reads every output back, past the program and through it.
+// expectComplete reads every output back, directly and through the program.
 func (k *casualty) expectComplete(r result) {
 	t := k.harness.t
 	r.holdsExactly(t, k.id)
@@ -403,7 +403,7 @@ func (k *casualty) expectKept(r result) {
 	k.holdsFiles(k.directory())
 }
 
-// holdsFiles checks that a directory has every file of the run and, beside them, only those.
+// holdsFiles checks that a directory has every file of the run and no other.
 func (k *casualty) holdsFiles(dir string, beside ...string) {
 	t := k.harness.t
 	for i := range killedFiles {
@@ -467,7 +467,7 @@ func (k *killing) verifyAll() {
 	}
 }
 
-// tell prints how many kills fell where. All of them after the commit would prove nothing.
+// tell prints how many kills were in each phase. If all were after the commit, they would prove nothing.
 func (k *killing) tell(n int) {
 	t := k.t
 	for _, phase := range phases {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readyPhases are those of a start ahead, with the module that a script imports, and the file of /work by which a test knows that
-// it has come so far.
+// readyPhases are those of a prepared start, with the module that a script imports, and the file of /work that shows a
+// test how far it is.
 var readyPhases = map[string]struct{ module, seen string }{
 	"importing":    {"if AHEAD:\n    open('importing', 'w').close()\n    wait()\n", "importing"},
 	"at the gate":  {"open('imported', 'w').close()\n", "imported"},
@@ -34,7 +34,8 @@ def wait():
         time.sleep(0.01)
 `
 
-// TestReadyKilled kills launcher, supervisor and both in each phase of a start ahead: nothing is left, the run is lost, and --resume runs it.
+// TestReadyKilled kills launcher, supervisor and both in each phase of a prepared start: nothing is left, the run is
+// lost, and --resume runs it.
 func TestReadyKilled(t *testing.T) {
 	h := newHarness(t)
 	venv := h.venv("/usr/bin/python3", h.dir+"/venv")
@@ -71,7 +72,7 @@ type readyKill struct {
 
 func (k *readyKill) id() string { return k.line["id"].(string) }
 
-// lines are those of the batch. At the gate a script waits only while another runs; after so many short ones it is prepared.
+// lines are those of the batch. A script waits at the gate only while another runs; after so many short ones it is prepared.
 func (k *readyKill) lines() (all []manifest) {
 	k.lost = []string{k.id()}
 	if k.phase == "at the gate" {
@@ -153,7 +154,7 @@ func (k *readyKill) expectStarts(killed, next result) {
 	}
 }
 
-// examine says what must hold after a kill, before gc, after it, and when the batch goes on.
+// examine checks what must hold after a kill, before gc, after it, and when the batch goes on.
 func (k *readyKill) examine() {
 	k.t.Helper()
 	told := k.results(k.stdout.String())

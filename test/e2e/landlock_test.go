@@ -26,7 +26,8 @@ func kernelLandlock() int {
 // scopesSignals is the version from which on signals are scoped.
 const scopesSignals = 6
 
-// moves says what an analysis does with files, and whether it may signal what started it, which only Landlock stops.
+// moves prints what an analysis can do with files, and whether it may signal the process that started it, which only
+// Landlock stops.
 const moves = `
 import decimal
 import os, signal
@@ -66,7 +67,7 @@ terminal done
 child done
 init `
 
-// TestLandlock: however a run starts, it is held by the version that its result names, and its files go on to work.
+// TestLandlock: however a run starts, it is held by the version that its result names, and its own files still work.
 func TestLandlock(t *testing.T) {
 	h := newHarness(t)
 	script := h.write("moves.py", moves, 0o644)
@@ -97,7 +98,7 @@ func TestLandlock(t *testing.T) {
 	}
 }
 
-// underRefusal is the first argument of this binary where it is to start a command, with a call that fails with an errno.
+// underRefusal is the first argument of this binary if it shall start a command in which a call fails with an errno.
 const underRefusal = "e2e-under-refusal"
 
 func startUnderRefusal(call, errno string, command []string) error {
@@ -140,8 +141,8 @@ func refusing(t *testing.T, cmd *exec.Cmd, call int, errno syscall.Errno) *exec.
 	return cmd
 }
 
-// TestWithoutLandlock: where the kernel has none a run goes on and says so, and can do what Landlock stops; where it has it and
-// fails no run starts.
+// TestWithoutLandlock: without it in the kernel, a run goes on and reports that, and can do what Landlock stops; if it
+// is there and fails, no run starts.
 func TestWithoutLandlock(t *testing.T) {
 	mayListen(t)
 	h := newHarness(t)
