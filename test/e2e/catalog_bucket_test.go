@@ -25,7 +25,7 @@ func TestPostgresCatalogCopyToBucket(t *testing.T) {
 	here := flags("--db", "sqlite://"+filepath.Join(h.root, "catalog.db"), "--blobs", "file://"+filepath.Join(h.root, "blobs"))
 	elsewhere := newHarness(t) // with nothing of its own
 	elsewhere.setenv("SCIDEX_OCI_DB", db.url())
-	b.furnish(elsewhere)
+	b.configure(elsewhere)
 	h.setenv("AWS_ACCESS_KEY_ID", b.accessKey)
 	h.setenv("AWS_SECRET_ACCESS_KEY", b.secretKey)
 	h.write("files.py", copied, 0o644)

@@ -17,7 +17,7 @@ func TestInputByDigest(t *testing.T) {
 	t.Run("S3", func(t *testing.T) {
 		h, b := inS3(t)
 		other := newHarness(t)
-		b.furnish(other)
+		b.configure(other)
 		other.setenv("SCIDEX_OCI_DB", "sqlite://"+filepath.Join(h.root, "catalog.db"))
 		h.inputByDigest(other, b.store(), func(sum string) string { return filepath.Join(b.objects, "some%20where", "sha256", sum) })
 	})
@@ -70,7 +70,7 @@ func (h *harness) inputByDigest(there *harness, store string, blob func(sum stri
 func TestQueueInputByURL(t *testing.T) {
 	h, db := inQueue(t)
 	b := newBucket(t)
-	b.furnish(h)
+	b.configure(h)
 	first := h.worker("--class", "first")
 	made := h.submit("made", "echo an output >out", "--class", "first")
 	h.comes(db, made, "complete")

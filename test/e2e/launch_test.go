@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launch is a `run --json` that is under way.
+// launch is a `run --json` in progress.
 type launch struct {
 	h      *harness
 	id     string
@@ -28,7 +28,7 @@ type launch struct {
 	err    error
 }
 
-// launch starts a run under the id and comes back at once.
+// launch starts a run under the id and returns at once.
 func (h *harness) launch(id string, args ...string) *launch {
 	h.t.Helper()
 	return h.follow(id, h.command(theHost.bin, runWith(id, args)...))
@@ -62,7 +62,7 @@ func (h *harness) follow(id string, cmd *exec.Cmd) *launch {
 	return l
 }
 
-// read reads the lines to their end, which is before that of the command is waited for.
+// read reads the lines to their end, before the command is waited for.
 func (l *launch) read() {
 	for line := range l.lines {
 		l.said.WriteString(line + "\n")
@@ -94,7 +94,7 @@ func (l *launch) awaitWhere(what string, is func(line string) bool) {
 	}
 }
 
-// wait waits for the end and returns the result; the launcher must have lived to tell it.
+// wait waits for the end and returns the result; the launcher must not have been killed.
 func (l *launch) wait() result {
 	l.h.t.Helper()
 	l.read()
@@ -129,7 +129,7 @@ func (l *launch) supervisor() watched {
 	return watched{}
 }
 
-// watched is a process that is not taken for another one after its end: by a pidfd.
+// watched is a process with a pidfd, so that it is not taken for another one after its end.
 type watched struct {
 	pid     int
 	command string
@@ -197,8 +197,8 @@ func with(text string) []string {
 	return processes(func(p process) bool { return bytes.Contains(p.command, []byte(text)) })
 }
 
-// flag is a file that the host writes to and an analysis waits for. A file made later would not do: an
-// overlay remembers that a name was not there.
+// flag is a file that the host writes to and an analysis waits for. It exists from the start, since an overlay
+// remembers that a name was missing.
 type flag struct {
 	t    *testing.T
 	path string
@@ -209,7 +209,7 @@ func (h *harness) flag() flag {
 	return flag{h.t, h.write(h.newID(), "", 0o644)}
 }
 
-// input is what makes the flag visible to a run.
+// input is the argument of --input that shows the flag to a run.
 func (f flag) input() string { return f.path + ":/inputs/flag" }
 
 // awaited is the shell's way to wait for the flag.

@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-// shown is what leaks.py says.
+// shown is the output of leaks.py.
 type shown struct {
 	Readable []string            `json:"readable"`
 	Found    map[string][]string `json:"found"`
 }
 
-// TestLeaks looks in everything that can be read inside for what is of the host: paths, names, kernel
-// addresses. What cannot be hidden is in testdata/leaks.txt, with the reason; anything else is a leak.
+// TestLeaks searches everything that can be read inside for data of the host: paths, names, kernel addresses. Data that
+// cannot be hidden are in testdata/leaks.txt, with the reason; anything else is a leak.
 func TestLeaks(t *testing.T) {
 	h := newHarness(t)
 	h.write("data/x", "", 0o644)
@@ -33,7 +33,7 @@ func TestLeaks(t *testing.T) {
 	}
 	argument := base64.StdEncoding.EncodeToString(raw)
 
-	// Enough to find all that is looked for; the whole of a host is large.
+	// That is enough to find every kind of data; all files of a host are many.
 	cmd := exec.Command("/usr/bin/python3", "-B", testdata(t, "leaks.py"), argument, "/proc/self", "/proc/sys/kernel", "/proc/kallsyms", "/etc/passwd")
 	cmd.Dir, cmd.Env = h.dir, h.env
 	out, err := cmd.Output()
@@ -65,7 +65,7 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
-// ofTheHost are regular expressions for what an analysis need not know of the host, by what they are.
+// ofTheHost are regular expressions for data of the host that an analysis does not need, by their kind.
 func ofTheHost(h *harness) map[string][]string {
 	h.t.Helper()
 	me, err := user.Current()

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// The search for leftovers finds what is there: while an analysis runs, all of it but mounts, which only
-// its supervisor has.
+// The search for leftovers finds everything of a running analysis but mounts, which only its supervisor has.
 func TestLeftoversAreFound(t *testing.T) {
 	h := newHarness(t)
 	cmd := h.command(theHost.bin, append(flags("run", "--quiet", "--id", h.id("l")), shell("echo ready; exec sleep 10000")...)...)

@@ -20,14 +20,14 @@ func newPrefix() string {
 	return "e2e-" + hex.EncodeToString(random[:])
 }
 
-// leftovers looks for everything that a run whose id begins with prefix, or that the root knows of, may
-// have left on the host. Processes get a moment to vanish: a test may have killed their launcher.
+// leftovers looks for everything that a run whose id begins with prefix, or that the root has a record of, may have
+// left on the host. Processes get a moment to vanish: a test may have killed their launcher.
 func leftovers(prefix, root string) []string {
 	left := eventually(func() []string { return append(processesOf(prefix), lostSupervisors()...) })
 	left = append(left, matches("/tmp/scidex-analysis-"+prefix+"*")...)
 	left = append(left, groupsOf(prefix)...)
 	left = append(left, mountsOf(prefix)...)
-	// State files of runs and ingest directories are there only while a run lives.
+	// State files of runs and ingest directories exist only while a run is alive.
 	left = append(left, matches(filepath.Join(root, "runs", "*"))...)
 	return append(left, matches(filepath.Join(root, "blobs", "ingest", "*"))...)
 }
@@ -47,17 +47,16 @@ func eventually(find func() []string) []string {
 	}
 }
 
-// processesOf finds the processes of analyses by the variable that every one of them has. An ordinary
-// user cannot read that of an id of the range: there lostSupervisors has to do.
+// processesOf finds the processes of analyses by the variable that every one of them has. An ordinary user cannot read
+// that of an id of the range: then lostSupervisors must be enough.
 func processesOf(prefix string) []string {
 	return processes(func(p process) bool {
 		return bytes.Contains(p.environ, []byte("SCIDEX_ANALYSIS_ID="+prefix))
 	})
 }
 
-// lostSupervisors finds the supervisors that outlived their launcher, of every test: they are children of
-// this process then. Without its supervisor, PID 1 of a namespace, no process of a run lives
-// (pid_namespaces(7)).
+// lostSupervisors finds the supervisors of all tests that outlived their launcher: they are then children of this
+// process. Without its supervisor, PID 1 of a namespace, no process of a run lives (pid_namespaces(7)).
 func lostSupervisors() []string {
 	return processes(func(p process) bool {
 		return p.parent == os.Getpid() && bytes.HasPrefix(p.command, []byte("scidex-oci: "))
@@ -70,7 +69,7 @@ func orphans() []string {
 	return processes(func(p process) bool { return p.parent == os.Getpid() })
 }
 
-// process is what /proc tells of one that is not dead.
+// process is what /proc has of a process that is not dead.
 type process struct {
 	pid, parent      int
 	command, environ []byte
@@ -113,7 +112,7 @@ func readProcess(dir string) (p process, ok bool) {
 func groupsOf(prefix string) []string {
 	var found []string
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, entry fs.DirEntry, err error) error {
-		// An error is a directory that vanished, or that is not ours.
+		// An error means a directory that vanished, or one of another user.
 		if err == nil && entry.IsDir() && strings.HasPrefix(entry.Name(), "scidex-oci-"+prefix) {
 			found = append(found, path)
 		}

@@ -15,7 +15,7 @@ func (h *harness) manifest(begin flag, program, limits string, args ...string) s
 	return name
 }
 
-// TestLimitsOfManifests runs analyses at once whose manifests ask for different limits: the kernel has each one's own.
+// TestLimitsOfManifests runs analyses at once whose manifests have different limits: the kernel has the right ones for each.
 func TestLimitsOfManifests(t *testing.T) {
 	h := newHarness(t)
 	begin := h.flag()
@@ -54,7 +54,7 @@ func TestLimitsOfManifests(t *testing.T) {
 	}
 }
 
-// TestManifestsExceeded: what a manifest asks for ends its run, and a flag wins over it.
+// TestManifestsExceeded: a limit of a manifest ends its run, and a flag overrides it.
 func TestManifestsExceeded(t *testing.T) {
 	h := newHarness(t)
 	begin := h.flag()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRefusalNamesWhatIsMissing: where nobody can hold a limit, a run is refused with one sentence that says what is
-// missing and what to do about it, whichever limit it asks for, and nothing of it is made.
+// TestRefusalNamesWhatIsMissing: if a limit cannot be enforced, a run is refused with one sentence that says what is
+// missing and what to do about it, for any limit, and nothing of it is made.
 func TestRefusalNamesWhatIsMissing(t *testing.T) {
 	if theHost.cgroup {
 		t.Log("not covered here: all limits can be held; the tests as ordinary users do, and in the virtual machine those without a controller")
@@ -37,8 +37,8 @@ func TestRefusalNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestWithoutController takes a controller of cgroup v1 away, as in a container that was not given it: a limit that needs
-// it refuses the run, naming it, and what the refusal says gives it back.
+// TestWithoutController removes a controller of cgroup v1, as in a container without it: a run with a limit that needs
+// it is refused, the error names it, and its advice works.
 func TestWithoutController(t *testing.T) {
 	if !theHost.root || unified() {
 		t.Log("not covered here: it takes root on cgroup v1; the tests as root on such a machine do, and on v2 those in the virtual machine")
@@ -71,7 +71,7 @@ func TestWithoutController(t *testing.T) {
 			if controller != "cpu" {
 				return
 			}
-			// A limit by default yields, and the result says so.
+			// A default limit is dropped, and the result says so.
 			if r, err = parseResult([]byte(run(":", "--", "true").stdout)); err != nil {
 				t.Fatal(err)
 			}

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// A limit that is large enough takes nothing away.
+// A limit that is large enough has no effect.
 func TestMemoryBelowTheLimit(t *testing.T) {
 	h := newHarness(t)
 	h.start(append(flags("--id", h.id("m"), "--memory=1GiB"), shell(hog)...)...).expect(t, "complete", "exit", 0)
 }
 
-// A bomb that goes on forever is held, and ends with its run.
+// An endless fork bomb is held, and ends with its run.
 func TestForkBomb(t *testing.T) {
 	h := newHarness(t)
 	r := h.start(append(flags("--id", h.id("b"), "--pids=20", "--timeout=2s", "--grace=100ms"),
@@ -25,8 +25,8 @@ func TestForkBomb(t *testing.T) {
 	}
 }
 
-// Of limits that nothing holds, a run says in a word what its config or environment allows for all runs, and in a sentence what its
-// own command line does. JSON has the sentence.
+// If limits are not enforced, a run warns in a word if its config or environment allows that for all runs, and in a
+// sentence if its own command line does. JSON has the sentence.
 func TestBestEffortWarningIsShort(t *testing.T) {
 	if theHost.cgroup && !theHost.root {
 		t.Log("not covered here: only root can mount; the tests as root do, and those of cmd/scidex-oci/results")
@@ -56,8 +56,8 @@ func TestBestEffortWarningIsShort(t *testing.T) {
 	}
 }
 
-// Where the kernel cannot hold the limits, a run is refused unless best effort is asked for, and then it
-// says limit by limit what is not held.
+// If the kernel cannot enforce the limits, a run is refused unless it requests best effort; then it says for each limit
+// what is not enforced.
 func TestLimitsAreNotSilentlyDropped(t *testing.T) {
 	h := newHarness(t)
 	h.setenv("SCIDEX_OCI_LIMITS", "") // counts as unset

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestNothingGrows runs 2,000 analyses, one launcher each and four at a time, and compares what there is of the
-// host's before and after. (One supervisor for all of them is a batch's.)
+// TestNothingGrows runs 2,000 analyses, one launcher each and four at a time, and compares the host's resources before
+// and after. (Only a batch has one supervisor for all.)
 func TestNothingGrows(t *testing.T) {
 	h, n := newHarness(t), 100
 	if inSoak() {
@@ -61,7 +61,7 @@ func TestNothingGrows(t *testing.T) {
 	}
 }
 
-// traces are the names of what may stay behind a run: of this harness, and what is new on the host.
+// traces are the names of what a run may leave: those of this harness, and new ones on the host.
 func (h *harness) traces() map[string]bool {
 	all := map[string]bool{}
 	add := func(kind string, names ...string) {
@@ -114,11 +114,11 @@ func (h *harness) filesOfRoot() (files []string) {
 // kernelObjects are slab caches of slabinfo(5).
 var kernelObjects = []string{"net_namespace", "user_namespace", "pid_namespace", "mnt_cache", "nsproxy"}
 
-// kernelCounts counts what the kernel holds of all users. A user sees less of it than root: slabinfo(5) not at all.
+// kernelCounts counts kernel objects of all users. A user sees fewer of them than root, and no slabinfo(5).
 func kernelCounts() map[string]int {
 	counts := map[string]int{}
 	for _, cache := range kernelObjects {
-		// Without this every object of a slab that a processor has at hand counts, free or not.
+		// Without this every object of a processor's own slab counts, free or not.
 		_ = os.WriteFile(filepath.Join("/sys/kernel/slab", cache, "shrink"), []byte("1"), 0)
 	}
 	for _, table := range []struct {

@@ -16,8 +16,8 @@ import (
 // openFiles is the usual limit of open files, soft and hard.
 const openFiles = 1024
 
-// sleepingMemory is what launcher, supervisor and init of a run that waits may have at most, of the 200 of a soak: they
-// share the more the more there are.
+// sleepingMemory is the most that launcher, supervisor and init of a waiting run may have if there are 200, as in a
+// soak: the more there are, the more they share.
 const sleepingMemory = 15 << 20
 
 // asUsual is a command of scidex-oci with the usual limit of open files.
@@ -94,8 +94,8 @@ func (h *harness) touched(c collected) {
 	}
 }
 
-// TestManySleeping lets 200 analyses wait at once, 20 in CI: three processes of each are ours, and all results are right.
-// Where SCIDEX_OCI_SOAK is set little memory is ours.
+// TestManySleeping lets 200 analyses wait at once, 20 in CI: each has three processes of scidex-oci, and all results
+// are right. If SCIDEX_OCI_SOAK is set, the memory of these is bounded.
 func TestManySleeping(t *testing.T) {
 	h, n := newHarness(t), soakCount(200)
 	h.mustRun("ls") // makes the catalog
@@ -122,7 +122,7 @@ func TestManySleeping(t *testing.T) {
 	h.touched(h.gc())
 }
 
-// expectSmall sums the memory of the processes that are ours, and checks that there are three for each run.
+// expectSmall sums the memory of the processes of scidex-oci, and checks that there are three for each run.
 func (h *harness) expectSmall(launches []*launch) {
 	t := h.t
 	ours := map[int]string{}
@@ -164,7 +164,8 @@ func (h *harness) expectSmall(launches []*launch) {
 	}
 }
 
-// proportional is the memory of a process, with what it shares divided by who shares it (Pss of proc_pid_smaps(5)).
+// proportional is the memory of a process, with shared pages divided by the number of processes that share them (Pss of
+// proc_pid_smaps(5)).
 func proportional(pid int) (int64, error) {
 	file, err := os.Open(filepath.Join("/proc", strconv.Itoa(pid), "smaps_rollup"))
 	if err != nil {

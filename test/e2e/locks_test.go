@@ -19,7 +19,7 @@ import (
 // its own files.
 func TestLocksStayInside(t *testing.T) {
 	h := newHarness(t)
-	licences := append(matches("/usr/share/doc/*/copyright"), "/usr/lib/os-release") // which nobody else opens meanwhile
+	licences := append(matches("/usr/share/doc/*/copyright"), "/usr/lib/os-release") // which nobody else opens at the same time
 	hosts := licences[rand.IntN(len(licences))]                                      // but another suite, at the same time
 	files := map[string]string{hosts: hosts}                                         // by the name inside
 	for there, name := range map[string]string{"/data/x": "data/x", "/docs/x": "docs/x", "/inputs/more/x": "more/x", "/inputs/file": "file"} {
@@ -49,7 +49,7 @@ func TestLocksStayInside(t *testing.T) {
 	l.wait().expect(t, "complete", "exit", 0)
 }
 
-// holdOutside lets hold.py hold the files as the caller while it looks.
+// holdOutside lets hold.py hold the files as the caller while the function runs.
 func holdOutside(h *harness, files []string, end flag, look func()) {
 	h.t.Helper()
 	cmd := h.command("/usr/bin/python3", slices.Concat([]string{testdata(h.t, "hold.py")}, files, []string{end.path})...)
@@ -69,7 +69,7 @@ func holdOutside(h *harness, files []string, end flag, look func()) {
 	}
 }
 
-// held lists what keeps the caller from a file: a lock of flock(2), a lock of fcntl(2), a lease.
+// held lists what prevents the caller's access to a file: a lock of flock(2), a lock of fcntl(2), a lease.
 func held(t *testing.T, path string) (by []string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
@@ -120,8 +120,8 @@ print(friend.wait())
 	}
 }
 
-// TestSocketMemory: what the kernel keeps for sockets that nobody reads is part of a run's memory. Beyond
-// that there is one supply for the whole machine (tcp_mem in tcp(7)).
+// TestSocketMemory: what the kernel keeps for sockets that nobody reads is part of a run's memory. Apart from that
+// there is only one bound for the whole machine (tcp_mem in tcp(7)).
 func TestSocketMemory(t *testing.T) {
 	if !theHost.cgroup {
 		t.Log("not covered here: without a control group nobody counts what sockets hold")

@@ -2,7 +2,7 @@ package e2e
 
 import "testing"
 
-// TestLogsOfALostRun: a run that gc has marked lost has no report, and so no logs. That is said, and is no error.
+// TestLogsOfALostRun: a run that gc has marked lost has no report, and so no logs. The command says so, and that is no error.
 func TestLogsOfALostRun(t *testing.T) {
 	h := newHarness(t)
 	id := h.killed()

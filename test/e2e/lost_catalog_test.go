@@ -30,8 +30,8 @@ func readers(id string) [][]string {
 // filesBelow are the files below a directory.
 func filesBelow(t *testing.T, dir string) []string { return slices.Sorted(maps.Keys(snapshot(t, dir))) }
 
-// TestLostCatalog: a catalog file that is gone or empty is no catalog without runs, and no new one is made in its place, where the
-// blob store is of the old one.
+// TestLostCatalog: a missing or empty catalog file is an error, and no new catalog is made, if the blob store belongs
+// to the old one.
 func TestLostCatalog(t *testing.T) {
 	h := newHarness(t)
 	h.mustRun("ls") // a root without anything is one without runs
@@ -64,7 +64,7 @@ func TestLostCatalog(t *testing.T) {
 	}
 }
 
-// TestLostCatalogAndBlobs: without a blob store, what a killed run left below the root says that there was a catalog.
+// TestLostCatalogAndBlobs: without a blob store, files of a killed run below the root show that there was a catalog.
 func TestLostCatalogAndBlobs(t *testing.T) {
 	h := newHarness(t)
 	dead := h.killed()
@@ -77,7 +77,7 @@ func TestLostCatalogAndBlobs(t *testing.T) {
 	h.show(dead).expect(t, "lost", "supervisor_lost", 125)
 }
 
-// putAside moves what is below the root elsewhere; back moves it into the place of what was made there meanwhile.
+// putAside moves everything below the root away; back moves it back, over what was made there in between.
 func (h *harness) putAside(names ...string) (back func()) {
 	h.t.Helper()
 	for _, name := range names {
@@ -94,7 +94,7 @@ func (h *harness) putAside(names ...string) (back func()) {
 	})
 }
 
-// TestDamagedCatalogIsFound: a page of a catalog that no other command reads.
+// TestDamagedCatalogIsFound damages a page of a catalog that no other command reads.
 func TestDamagedCatalogIsFound(t *testing.T) {
 	h := newHarness(t)
 	h.start("--id", h.newID(), "--", "sh", "-c", "echo x >x").expect(t, "complete", "exit", 0)

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// network is a PostgreSQL and machines at one switch. Each has a network namespace of its own, and nothing leads from them to
-// the host's network: the test itself asks the server by its socket.
+// network is a PostgreSQL and machines at one switch. Each has a network namespace of its own, without a route to the
+// host's network: the test itself uses the server's socket.
 type network struct {
 	*harness        // of who submits
 	name     string // begins those of its namespaces
@@ -23,15 +23,15 @@ type network struct {
 	ports    int
 }
 
-// Addresses of the network. Every end of it knows those of all others by heart (ip-neighbour(8), permanent), so that a packet that is
-// dropped is dropped in silence: nobody finds that the other does not answer to ARP.
+// Addresses of the network. Every end has permanent entries for all others (ip-neighbour(8)), so that a dropped packet
+// is not noticed by a missing answer to ARP.
 const (
 	serverAddress = "10.99.0.1"
 	serverMAC     = "02:00:00:00:00:01"
 	nobodysMAC    = "02:00:00:00:00:ff"
 )
 
-// newNetwork makes one, whose PostgreSQL has such settings. It says why where it cannot be made.
+// newNetwork makes one, whose PostgreSQL has such settings. why says why it cannot be made.
 func newNetwork(t *testing.T, settings ...string) *network {
 	t.Helper()
 	if !theHost.root {
@@ -57,8 +57,8 @@ func newNetwork(t *testing.T, settings ...string) *network {
 
 func (n *network) space(of string) string { return n.name + "-" + of }
 
-// inSpace are words before a command that is to be in a network namespace. Unlike "ip netns exec" nsenter leaves /sys as it is, where
-// the control groups are.
+// inSpace are words before a command that run it in a network namespace. Unlike "ip netns exec" nsenter does not change
+// /sys, which has the control groups.
 func inSpace(space string) []string { return flags("nsenter", "--net=/run/netns/"+space, "--") }
 
 // ip is the command of iproute2, which must succeed.
@@ -124,7 +124,7 @@ func (m *machine) learn() {
 	m.net.ip("-n", m.net.space("db"), "neigh", "replace", m.address(), "lladdr", m.mac(), "dev", "switch", "nud", "permanent")
 }
 
-// cuts are what happens to a network, by how a person calls it: how the machine loses it, and how it is mended.
+// cuts are failures of a network by name: how the machine loses it, and how it is restored.
 var cuts = []struct {
 	name string
 	cut  func(*machine)
@@ -139,7 +139,7 @@ func (m *machine) atPort(words ...string) {
 	m.net.ip(append(flags("-n", m.net.space("db"), "link", "set", m.port()), words...)...)
 }
 
-// loseReplies lets the server hear the machine, and the machine hear nothing.
+// loseReplies lets the server receive from the machine, and the machine receive nothing.
 func (m *machine) loseReplies() {
 	m.net.ip("-n", m.net.space("db"), "neigh", "replace", m.address(), "lladdr", nobodysMAC, "dev", "switch", "nud", "permanent")
 }
@@ -189,14 +189,14 @@ func (m *machine) work(args ...string) {
 	}()
 }
 
-// stopped kills the worker where one is there.
+// stopped kills the worker if there is one.
 func (m *machine) stopped() {
 	if m.cmd != nil {
 		m.killed()
 	}
 }
 
-// ready waits until the worker of the machine asks for jobs.
+// ready waits until the worker of the machine takes jobs.
 func (m *machine) ready() {
 	m.net.t.Helper()
 	until(m.net.t, hangTimeout, "the worker of "+m.host+" asks for jobs", func() bool { return strings.Contains(readFile(m.net.t, m.log), "client started") })
@@ -270,8 +270,8 @@ func (s *server) must(cmd *exec.Cmd) {
 	}
 }
 
-// start starts the server and waits until it answers. After a SIGKILL of the last one that may take until its processes have
-// found that they are alone.
+// start starts the server and waits until it answers. After a SIGKILL of the last one that may take until its processes
+// have noticed that.
 func (s *server) start() {
 	s.t.Helper()
 	until(s.t, hangTimeout, "PostgreSQL starts", func() bool {
@@ -304,7 +304,7 @@ func (s *server) start() {
 	})
 }
 
-// stop ends the server: SIGINT hangs up on everyone and writes what is to be written, SIGQUIT leaves at once, SIGKILL is a crash.
+// stop ends the server: SIGINT closes all connections and writes everything to disk, SIGQUIT ends at once, SIGKILL is a crash.
 func (s *server) stop(signal syscall.Signal) {
 	if s.cmd != nil && s.cmd.Process != nil {
 		_ = s.cmd.Process.Signal(signal) // it may have ended
@@ -343,7 +343,8 @@ func (s *server) blocked() string {
 	return s.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
 }
 
-// overdue is as if the jobs that run now had been taken long ago, and their workers' leader had died: whoever leads next brings them to others.
+// overdue makes it look as if the running jobs had been taken long ago, and River's leader had died: the next leader
+// gives them to others.
 func (s *server) overdue() {
 	s.t.Helper()
 	s.query("UPDATE scidex_oci.river_job SET attempted_at = attempted_at - interval '1 day' WHERE state = 'running'; DELETE FROM scidex_oci.river_leader")

@@ -18,7 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestMCPDocumented: the exchange of docs/agents.md is what a server answers.
+// TestMCPDocumented: a server answers as in the exchange of docs/agents.md.
 func TestMCPDocumented(t *testing.T) {
 	h := newHarness(t)
 	cmd := h.command(theHost.bin, "--root", h.root, "mcp")
@@ -94,7 +94,7 @@ func contained(want, got any) bool {
 	return want == got
 }
 
-// TestMCPHostile: what is no message is answered with an error, and ends neither the server nor what it runs.
+// TestMCPHostile: invalid messages are answered with an error, and end neither the server nor its runs.
 func TestMCPHostile(t *testing.T) {
 	h := newHarness(t)
 	cmd := h.command(theHost.bin, "--root", h.root, "mcp")
@@ -227,7 +227,7 @@ func (w *web) post(header http.Header, host string, body io.Reader) int {
 	return response.StatusCode
 }
 
-// TestMCPOverHTTP: with the key all is as on pipes; without it, or from elsewhere, nothing is.
+// TestMCPOverHTTP: with the key everything works as on pipes; without it, or from another host, nothing does.
 func TestMCPOverHTTP(t *testing.T) {
 	h := newHarness(t)
 	w := h.web("--key-file", "key")
@@ -330,7 +330,7 @@ func TestMCPKey(t *testing.T) {
 	h.mustRefuse([]string{"mcp", "--http", "127.0.0.1:0", "--key-file", "open"}, "--key-file", "chmod 600")
 }
 
-// TestMCPDrains: SIGTERM lets a call come to its end, and takes no new run.
+// TestMCPDrains: SIGTERM lets a call end, and no new run is accepted.
 func TestMCPDrains(t *testing.T) {
 	h := newHarness(t)
 	a := h.agent("--jobs", "2")

@@ -25,10 +25,10 @@ func (h *harness) newer() *harness {
 	return &later
 }
 
-// tooNew is what the earlier version says of the later one's catalog.
+// tooNew is the earlier version's error for the later one's catalog.
 const tooNew = "and this program knows versions up to"
 
-// refusesNewer: no command that needs the catalog does anything.
+// refusesNewer checks that every command that needs the catalog refuses.
 func (h *harness) refusesNewer() {
 	h.t.Helper()
 	for _, args := range [][]string{{"run", "--", "true"}, {"ls"}, {"show", "any"}, {"gc"}, {"catalog", "check"}, {"serve", "--stdio"}} {
@@ -36,8 +36,8 @@ func (h *harness) refusesNewer() {
 	}
 }
 
-// The later version updates a SQLite catalog at its first command, and goes on with what the earlier one has left below the root:
-// a result that waits, and a run that was killed. A run of the earlier one that goes on meanwhile is committed.
+// The later version updates a SQLite catalog at its first command, and goes on with what the earlier one has left below
+// the root: a waiting result, and a killed run. A run of the earlier one that ends after the update is committed.
 func TestMixedRoot(t *testing.T) {
 	h := newHarness(t)
 	id := h.newID()
@@ -76,8 +76,8 @@ func TestMixedRoot(t *testing.T) {
 	back.show(id).expect(t, "complete", "exit", 0)
 }
 
-// A worker of the earlier version goes on after the later one has updated the database, also with what the later one submits, and is
-// refused when it starts again. The later one's worker takes what the earlier one has submitted.
+// A worker of the earlier version goes on after the later one has updated the database, also with jobs of the later
+// one, and is refused when it starts again. The later one's worker takes jobs of the earlier one.
 func TestMixedQueue(t *testing.T) {
 	h, db := inQueue(t)
 	end := h.flag()
@@ -113,7 +113,7 @@ func TestMixedQueue(t *testing.T) {
 	}
 }
 
-// A job of a later form is left to workers that know it, and is theirs when one comes.
+// A job of a later form waits for a worker that knows it.
 func TestMixedJobs(t *testing.T) {
 	h, db := inQueue(t)
 	id := h.submit("later", "true")

@@ -181,8 +181,8 @@ func TestExport(t *testing.T) {
 	h.mustRefuse(flags("outputs", "cat", id, "nothing-like-it.png"), `see "scidex-oci outputs ls `+id+`@1"`)
 }
 
-// TestExportAddsToADirectory: a run adds its outputs to a directory with other files where that is asked for. A file of the same name is
-// replaced, and nothing else changes.
+// TestExportAddsToADirectory: a run adds its outputs to a directory with other files if it is requested. A file of the
+// same name is replaced, and nothing else changes.
 func TestExportAddsToADirectory(t *testing.T) {
 	h := newHarness(t)
 	h.write("full/sub/other.txt", "mine\n", 0o644)

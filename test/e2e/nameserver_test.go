@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// nameserver answers every question for an IPv4 address with one of its own, and remembers the names.
+// nameserver answers every query for an IPv4 address with one of its own, and remembers the names.
 type nameserver struct {
 	mu      sync.Mutex
 	asked   []string
@@ -49,7 +49,7 @@ func (n *nameserver) answer(query []byte) []byte {
 	return append(reply, net.ParseIP(answered).To4()...)
 }
 
-// heard is how often names with the text were asked for.
+// heard is how often names with the text were queried.
 func (n *nameserver) heard(text string) (count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -61,7 +61,7 @@ func (n *nameserver) heard(text string) (count int) {
 	return count
 }
 
-// knock asks by every datagram socket, which answers in order.
+// knock sends a query to every datagram socket, which answers in order.
 func (n *nameserver) knock(t *testing.T) {
 	t.Helper()
 	query := append(make([]byte, 12), "\x05knock\x00\x00\x01\x00\x01"...)
@@ -139,10 +139,10 @@ func (n *nameserver) serve(host string, port int) (int, error) {
 	return port, nil
 }
 
-// group is the one of multicast DNS (RFC 6762), here with a port of our own.
+// group is the one of multicast DNS (RFC 6762), here with another port.
 var group = net.IPv4(224, 0, 0, 251)
 
-// serveGroup answers who asks everyone on loopback.
+// serveGroup answers multicast queries on loopback.
 func (n *nameserver) serveGroup(t *testing.T) (port int) {
 	t.Helper()
 	loopback, err := net.InterfaceByName("lo")
@@ -158,8 +158,8 @@ func (n *nameserver) serveGroup(t *testing.T) (port int) {
 	return c.LocalAddr().(*net.UDPAddr).Port
 }
 
-// serveEverywhere answers on every address of the host: on port 53 where the caller may have it, which is where
-// the C library asks.
+// serveEverywhere answers on every address of the host: on port 53, which the C library uses, if the caller may have
+// it.
 func (n *nameserver) serveEverywhere(a *arena) {
 	t := a.h.t
 	t.Helper()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// addDatabase starts a real PostgreSQL on every address of the host. What it was told, its log knows.
+// addDatabase starts a real PostgreSQL on every address of the host. Its log has what it received.
 func (a *arena) addDatabase() {
 	t := a.h.t
 	t.Helper()
@@ -23,7 +23,7 @@ func (a *arena) unconnected(db database) {
 	t.Helper()
 	before := db.connections(t)
 	a.checks = append(a.checks, func(outside bool) {
-		reached := db.connections(t) - before - 1 // the last is our question
+		reached := db.connections(t) - before - 1 // the last is the query of the test
 		if outside && reached == 0 {
 			t.Error("the database's log tells of no connection from outside: it proves nothing")
 		}
@@ -86,7 +86,7 @@ func (a *arena) addNameserver() {
 	})
 }
 
-// addAbstract makes sockets with abstract names. Who connects to the stream reaches a database.
+// addAbstract makes sockets with abstract names. A client of the stream socket reaches a database.
 func (a *arena) addAbstract() {
 	t := a.h.t
 	t.Helper()
@@ -125,7 +125,7 @@ func listenSilently(t *testing.T, prefix string) (s silent) {
 	return s
 }
 
-// heard returns which of them were reached: a connection and a datagram wait for who asks.
+// heard returns which of them were reached: a connection and a datagram wait in the socket.
 func (s silent) heard() (found []string) {
 	soon := time.Now().Add(50 * time.Millisecond)
 	_, _ = s.packet.SetDeadline(soon), s.datagram.SetDeadline(soon)

@@ -198,8 +198,8 @@ const (
 	callersSpan  = "00f067aa0ba902b7"
 )
 
-// TestSpans: the phases of a run are spans below the caller's, what the analysis and the hook do is below theirs, and the receiver
-// has all as OpenTelemetry's own types read it.
+// TestSpans: the phases of a run are spans below the caller's, those of the analysis and the hook are below theirs, and
+// the receiver can read all with OpenTelemetry's own types.
 func TestSpans(t *testing.T) {
 	for name, settings := range map[string]map[string]string{
 		"protobuf": {},
@@ -285,7 +285,7 @@ func testSpans(t *testing.T, settings map[string]string) {
 	}
 }
 
-// TestSpansOfBadEnds: the span of a run that failed has an error for its status, and no parent where none was given.
+// TestSpansOfBadEnds: the span of a run that failed has an error for its status, and no parent if none was given.
 func TestSpansOfBadEnds(t *testing.T) {
 	h := newHarness(t)
 	c := newCollector(t, httptest.NewServer, nil)
@@ -302,8 +302,8 @@ func TestSpansOfBadEnds(t *testing.T) {
 	}
 }
 
-// TestSpansNotRequested: nothing is sent and nothing is in the environment that was not asked for, and a caller that does not record
-// has its own context passed on.
+// TestSpansNotRequested: without a request nothing is sent and the environment has nothing of it, and the context of a
+// caller that does not record is passed on.
 func TestSpansNotRequested(t *testing.T) {
 	c := newCollector(t, httptest.NewServer, nil)
 	parent := "00-" + callersTrace + "-" + callersSpan + "-"
@@ -335,7 +335,7 @@ func TestSpansNotRequested(t *testing.T) {
 	}
 }
 
-// TestSpansReuse: another context is not another analysis.
+// TestSpansReuse: another trace context does not make another action.
 func TestSpansReuse(t *testing.T) {
 	h := newHarness(t)
 	c := newCollector(t, httptest.NewServer, nil)
@@ -407,7 +407,7 @@ func TestSpansReceivers(t *testing.T) {
 	}
 }
 
-// TestSpansTLS: a receiver is believed by its authority, as the environment names it.
+// TestSpansTLS: a receiver is trusted by the authority that the environment names.
 func TestSpansTLS(t *testing.T) {
 	h := newHarness(t)
 	c := newCollector(t, httptest.NewTLSServer, nil)
@@ -470,8 +470,8 @@ func TestSpansOfMany(t *testing.T) {
 	}
 }
 
-// TestSpansOfWorker: a worker sends the spans of what has ended while it goes on. They are below the span of who submitted it; a context
-// that is none is left out, also where it was written to the queue by others.
+// TestSpansOfWorker: a worker sends the spans of ended runs while it goes on. Their parent is the span of the
+// submitter; an invalid context is left out, also if another program wrote it into the queue.
 func TestSpansOfWorker(t *testing.T) {
 	h, db := inQueue(t)
 	c := newCollector(t, httptest.NewServer, nil)

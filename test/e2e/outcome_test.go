@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wall is what keeps a catalog from taking commits until it is torn down. Intents pass.
+// wall keeps a catalog from taking commits until it is removed. Intents pass.
 type wall struct{ raise, tear func() }
 
 // walls are those of both catalogs.
@@ -45,7 +45,7 @@ func (h *harness) sqliteWall() wall {
 	}
 }
 
-// sql changes the catalog behind everybody's back.
+// sql changes the catalog directly.
 func (h *harness) sql(statement string) {
 	h.t.Helper()
 	out := h.finish(h.command("/usr/bin/python3", "-c", `
@@ -108,7 +108,7 @@ func (h *harness) expectOdd(id string) {
 	}
 }
 
-// ageBlobs makes all blobs so old that a gc removes those that nothing names.
+// ageBlobs makes all blobs so old that gc removes those that nothing names.
 func (h *harness) ageBlobs() (count int) {
 	h.t.Helper()
 	blobs := matches(filepath.Join(h.root, "blobs", "sha256", "*"))
@@ -127,7 +127,8 @@ func (h *harness) expectBlobs(count int) {
 	}
 }
 
-// What waits is not committed where a blob has gone that it names, as by a gc of another host with the same blob store.
+// A waiting outcome is not committed if a blob that it names is gone, for instance by a gc of another host with the
+// same blob store.
 func TestOutcomeWithoutItsBlob(t *testing.T) {
 	h := newHarness(t)
 	h.mustRun("ls")
@@ -151,7 +152,7 @@ func TestOutcomeWithoutItsBlob(t *testing.T) {
 	h.expectOdd(id)
 }
 
-// What could not be committed waits, is shown, keeps its blobs, and is committed by the next command.
+// An outcome that could not be committed waits, is shown, keeps its blobs, and is committed by the next command.
 func TestOutcomeWaits(t *testing.T) {
 	walls(t, func(t *testing.T, h *harness, w wall) {
 		h.hook(`test "$(cat "$SCIDEX_OUTPUT_DIR/plain")" = plain`)
@@ -196,7 +197,7 @@ func TestOutcomeWaits(t *testing.T) {
 	})
 }
 
-// A command that is killed in its commit leaves it to the next ones, of which one commits.
+// A command that is killed in its commit leaves the outcome to the next ones, one of which commits it.
 func TestOutcomeKilled(t *testing.T) {
 	h := newHarness(t)
 	h.mustRun("ls")
@@ -242,7 +243,7 @@ func (h *harness) held(id string) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == unix.EWOULDBLOCK
 }
 
-// A damaged outcome is named, and neither it nor any blob nor its run is touched.
+// A damaged outcome is reported, and neither it nor any blob nor its run changes.
 func TestOutcomeDamaged(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, f *os.File, size int64){
 		"a byte": func(t *testing.T, f *os.File, size int64) {
@@ -292,7 +293,7 @@ func TestOutcomeDamaged(t *testing.T) {
 	}
 }
 
-// Where the run has been ended otherwise meanwhile, its outcome is kept aside with its blobs.
+// If the run has ended otherwise since, its outcome is kept separately, with its blobs.
 func TestOutcomeRefused(t *testing.T) {
 	h := newHarness(t)
 	h.mustRun("ls")
@@ -342,7 +343,7 @@ func (l *launch) impatiently() {
 	}
 }
 
-// A full file system may have room again: the commit is tried until the user gives it up.
+// A full file system may have room again: the commit is tried until the user ends it.
 func TestOutcomeOfAFullCatalog(t *testing.T) {
 	if !theHost.root {
 		t.Skip("only root makes the small file system that this is about")
@@ -388,7 +389,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// A server that is gone when the run has ended, and back later.
+// A server that cannot be reached when the run ends, and is back later.
 func TestOutcomeOfALostServer(t *testing.T) {
 	h, db := inPostgres(t)
 	way := newWay(t, db)
@@ -414,7 +415,7 @@ func TestOutcomeOfALostServer(t *testing.T) {
 	h.expectOdd(id)
 }
 
-// way leads to a database from a port of its own, and can be closed.
+// way is a relay to a database on a port of its own, and can be closed.
 type way struct {
 	t    *testing.T
 	db   database

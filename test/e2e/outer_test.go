@@ -81,8 +81,8 @@ func kernelHolds(dir, limit string) string {
 	return strconv.FormatInt(int64(least), 10)
 }
 
-// expectTold checks that the result says of memory, CPUs and processes what the kernel's files say, and warns
-// of each limit that nothing holds.
+// expectTold checks that the result has the limits of memory, CPUs and processes that the kernel's files have, and a
+// warning for each that is not enforced.
 func (r result) expectTold(t *testing.T, groups map[string]string) {
 	t.Helper()
 	for limit, dir := range groups {
@@ -126,7 +126,7 @@ func affinity(t *testing.T) int {
 	return set.Count()
 }
 
-// Whoever starts a run, and wherever: with outer it says what the groups that it is in really hold.
+// With outer, a run reports what the groups that it is in really enforce, for any user and in any group.
 func TestOuterLimitsAreReported(t *testing.T) {
 	h := newHarness(t)
 	r := h.start("--id", h.id("o"), "--limits=outer", "--memory=300MiB", "--cpus=0.7", "--pids=41", "--", "true")
@@ -143,7 +143,7 @@ func TestOuterLimitsAreReported(t *testing.T) {
 	}
 }
 
-// box is someone else's group in each hierarchy of version 1, in which launchers are started.
+// box is a group of another owner in each hierarchy of version 1, in which launchers are started.
 type box struct {
 	t    *testing.T
 	dirs map[string]string // by controller
@@ -186,7 +186,7 @@ func (b box) enter() string {
 	return lines.String()
 }
 
-// start runs an analysis by a launcher in the box, which is there alone.
+// start runs an analysis by the only launcher in the box.
 func (b box) start(h *harness, args ...string) result {
 	h.t.Helper()
 	return h.decode(h.command("sh", append([]string{"-c", b.enter() + `exec "$@"`, "sh", theHost.bin, "run", "--json"}, args...)...))
@@ -202,7 +202,7 @@ func (h *harness) decode(cmd *exec.Cmd) result {
 	return r
 }
 
-// needBox passes tests over that make groups of version 1.
+// needBox skips tests that cannot make groups of version 1.
 func needBox(t *testing.T) {
 	t.Helper()
 	if !theHost.root || unified() {
@@ -210,7 +210,7 @@ func needBox(t *testing.T) {
 	}
 }
 
-// Limits of someone else's group are told, and end a run with the kernel's evidence.
+// Limits of another owner's group are reported, and end a run with the kernel's evidence.
 func TestOuterGroup(t *testing.T) {
 	needBox(t)
 	h, b := newHarness(t), newBox(t)
@@ -270,8 +270,8 @@ while denied < 500:
 sys.exit(1)
 `
 
-// A fork bomb that takes all processes of a group which the launcher and the supervisor are in, too, leaves them
-// what they need to tell. Without their spare threads three of four launchers died of it.
+// A fork bomb that uses all processes of a group in which the launcher and the supervisor are, too, leaves them what
+// they need to report the end. Without their spare threads three of four launchers die.
 func TestOuterForkBomb(t *testing.T) {
 	needBox(t)
 	h, b := newHarness(t), newBox(t)
@@ -298,7 +298,7 @@ func TestOuterChildOutOfMemory(t *testing.T) {
 	}
 }
 
-// Where others are in the group, nobody can say whom the kernel has killed, and the result does not.
+// If other processes are in the group, it is unknown whose process the kernel has killed, and the result does not claim it.
 func TestOuterGroupIsShared(t *testing.T) {
 	needBox(t)
 	h, b := newHarness(t), newBox(t)
@@ -313,7 +313,7 @@ func TestOuterGroupIsShared(t *testing.T) {
 	}
 }
 
-// A run with a group of its own that ends by the limit of one around it is not told to have reached its own.
+// The result of a run with a group of its own that ends by the limit of an outer one does not say that it reached its own.
 func TestWhoseMemoryRanOut(t *testing.T) {
 	needBox(t)
 	h, b := newHarness(t), newBox(t)
@@ -334,7 +334,7 @@ func TestWhoseMemoryRanOut(t *testing.T) {
 	}
 }
 
-// Best effort says of each limit what holds it: the kernel's files of the run's group, or its rlimits.
+// Best effort reports for each limit what enforces it: the kernel's files of the run's group, or its rlimits.
 func TestBestEffortIsReported(t *testing.T) {
 	h := newHarness(t)
 	flag := h.flag()

@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/landlock"
 )
 
-// peer is what peers.py is told.
+// peer is the input of peers.py.
 type peer struct {
 	Role      string            `json:"role"`      // owner, seeker or together
 	Marker    string            `json:"marker"`    // in the name of everything that is left
@@ -24,7 +24,7 @@ type peer struct {
 	PIDs      []int             `json:"pids"`      // of the owner on the host
 	Told      json.RawMessage   `json:"told"`      // by the owner to the seeker
 	End       string            `json:"end"`       // the file that the owner waits for
-	Only      []string          `json:"only"`      // roads with such names alone
+	Only      []string          `json:"only"`      // only means with such names
 }
 
 // readable is a file that every run can read, as every user of the host.
@@ -57,8 +57,8 @@ func togetherOutside(t *testing.T, p peer) verdicts {
 	return decodeVerdicts(t, out)
 }
 
-// TestPeersDoNotMeet lets two runs at once look for each other by every road that two processes of a host
-// have, which as plain processes they all find; and the host feels nothing of what a run does to its files.
+// TestPeersDoNotMeet lets two runs look for each other by every means of two processes of a host, by which plain
+// processes find each other; and nothing that a run does to its files affects the host.
 func TestPeersDoNotMeet(t *testing.T) {
 	h := newHarness(t)
 	onHost, inside, flags := h.shared()
@@ -108,8 +108,7 @@ func TestPeersDoNotMeet(t *testing.T) {
 	}
 }
 
-// throughTheHost are roads that are open: devices are the host's own inodes, and so are their locks and
-// watches.
+// throughTheHost are means that work: devices are the host's own inodes, and so are their locks and watches.
 var throughTheHost = regexp.MustCompile(`^(host )?(found|felt) .*(lock|lease|watch) on a device$`)
 
 // leased are the places that the caller can change.

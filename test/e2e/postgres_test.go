@@ -96,8 +96,8 @@ func startServer(t *testing.T, command ...string) string {
 // port is the port as text.
 func (db database) port() string { return strconv.Itoa(db.Port) }
 
-// connections is how often the server was reached so far, by its log. A connection of our own, which is
-// counted too, comes after everything that was under way.
+// connections is how often the server was reached so far, by its log. It makes a connection itself, which counts too
+// and comes after all that were in progress.
 func (db database) connections(t *testing.T) int {
 	t.Helper()
 	marker := newPrefix()
@@ -109,13 +109,13 @@ func (db database) connections(t *testing.T) int {
 	return strings.Count(readFile(t, db.Log), "connection received")
 }
 
-// clients is how many clients the server has at this moment, the asking one left out.
+// clients is how many clients the server has at this moment, without the one that counts.
 func (db database) clients(t *testing.T) string {
 	t.Helper()
 	return db.query(t, "", "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
 }
 
-// query asks as a client of the name.
+// query runs a query as a client of the name.
 func (db database) query(t *testing.T, name, sql string) string {
 	t.Helper()
 	out, err := db.asking(name, sql).Output()
@@ -131,7 +131,7 @@ func (db database) asking(name, sql string) *exec.Cmd {
 	return cmd
 }
 
-// relay listens and passes what it is told on to the database: whoever connects reaches that.
+// relay listens and passes connections on to the database.
 func (db database) relay(t *testing.T, network, address string) {
 	t.Helper()
 	l, err := net.Listen(network, address)

@@ -140,7 +140,7 @@ func TestPostProcessFails(t *testing.T) {
 	h.expectNoViews()
 }
 
-// At the timeout, and when the user asks, the hook's whole group is killed, whatever it ignores.
+// At the timeout, and when the user stops it, the hook's whole process group is killed, whatever it ignores.
 func TestPostProcessIsEnded(t *testing.T) {
 	const stubborn = `(trap '' TERM; while :; do sleep 1; done) & trap '' TERM; echo ready; while :; do sleep 1; done`
 	t.Run("timeout", func(t *testing.T) {
@@ -175,8 +175,8 @@ func TestPostProcessIsEnded(t *testing.T) {
 	})
 }
 
-// A run whose launcher was killed in its hook is never taken for complete; gc tells of it, and the hook is
-// repeated, the analysis is not.
+// A run whose launcher was killed in its hook is never taken for complete; gc reports it, and the hook is repeated, the
+// analysis is not.
 func TestPostProcessKilled(t *testing.T) {
 	h := newHarness(t)
 	h.hook(`echo $$ >pid; test -e good && exit 0; echo ready; while :; do sleep 1; done`)
@@ -217,7 +217,7 @@ func TestPostProcessKilled(t *testing.T) {
 	h.show(id).expect(t, "complete", "exit", 0)
 }
 
-// collectOwed is which hooks gc says are to be repeated.
+// collectOwed are the hooks that gc reports as not called.
 func (h *harness) collectOwed() (ids []string) {
 	h.t.Helper()
 	var c struct {
@@ -249,7 +249,7 @@ mkdir -p more/deep; echo x >more/deep/file; chmod 0 more; cat file >&2`)
 	h.expectNoViews()
 }
 
-// A hook is called after a run that failed only where that was asked for, and changes nothing about its end.
+// A hook is called after a failed run only on request, and does not change its end.
 func TestPostProcessAlways(t *testing.T) {
 	h := newHarness(t)
 	h.hook(`cat >result; exit 9`)
@@ -274,7 +274,7 @@ func TestPostProcessAlways(t *testing.T) {
 	h.show(id).expectHook(t, 0, "", false)
 }
 
-// What cannot be called refuses before anything is touched; environment and config file give the command too.
+// A command that cannot be called is refused before anything changes; environment and config file can also give the command.
 func TestPostProcessRequest(t *testing.T) {
 	h := newHarness(t)
 	h.write("plain", "text", 0o644)
@@ -304,7 +304,7 @@ func TestPostProcessRequest(t *testing.T) {
 	}
 }
 
-// brainHook runs the example with its post-process command, and once more alone.
+// brainHook runs the example with its post-process command, and the command once more by itself.
 func (h *harness) brainHook() (id string) {
 	h.t.Helper()
 	example, err := filepath.Abs("../../examples/brain-networks")

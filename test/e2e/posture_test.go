@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// posture is what posture.py says of the process it is.
+// posture is what posture.py reports about its own process.
 type posture struct {
 	Status         map[string]string   `json:"status"`
 	Descriptors    map[string]string   `json:"descriptors"`
@@ -49,8 +49,8 @@ func decodePosture(t *testing.T, text string) posture {
 	return p
 }
 
-// ways are how a run can be started. Of each the posture is known: of the first as it is, of the others by
-// what differs from the first.
+// ways are how a run can be started. The golden files have the posture of the first one, and what differs from it for
+// the others.
 var ways = []struct {
 	name  string
 	start func(h *harness) posture
@@ -149,7 +149,7 @@ func (h *harness) carelessly(script string) posture {
 // environment.
 const careless = `trap '' INT USR1; umask 0; CANARY=1; export CANARY; exec "$@" 7</etc/passwd 9>/dev/null`
 
-// checkCareless is the control: a process that is started so inherits all of that.
+// checkCareless is the control: a plain process that is started like this inherits all of it.
 func checkCareless(h *harness) {
 	h.t.Helper()
 	p := decodePosture(h.t, h.finish(h.command("/bin/sh", "-c", careless, "sh", "/usr/bin/python3", "-B", testdata(h.t, "posture.py"))).stdout)

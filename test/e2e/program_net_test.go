@@ -26,7 +26,7 @@ func netLines() map[string][]string {
 	}
 }
 
-// TestNetProgram: scidex-oci executes the program beside it for what it does not have itself.
+// TestNetProgram: scidex-oci executes the program next to it for what it lacks itself.
 func TestNetProgram(t *testing.T) {
 	h := newHarness(t)
 	program := h.copied(true)
@@ -120,7 +120,7 @@ func (h *harness) remakes(name string) {
 	}
 }
 
-// TestOtherNetProgram: what was not built with scidex-oci, or what others may write to, is never executed.
+// TestOtherNetProgram: a program that was not built with scidex-oci, or that others may write to, is never executed.
 func TestOtherNetProgram(t *testing.T) {
 	for title, c := range map[string]struct {
 		content func(own string) string

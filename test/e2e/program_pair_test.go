@@ -12,7 +12,7 @@ const (
 	netProgram        = "scidex-oci-net"
 )
 
-// copied is a copy of the program under test in a directory of its own, and of those that it executes where with says so.
+// copied is a copy of the program under test in a directory of its own, and, if with is set, of those that it executes.
 func (h *harness) copied(with bool) (program string) {
 	h.t.Helper()
 	names := []string{"scidex-oci"}
@@ -25,7 +25,7 @@ func (h *harness) copied(with bool) (program string) {
 	return h.path("programs/scidex-oci")
 }
 
-// programOf is the path of the program that a process executes, or nothing where it has ended.
+// programOf is the path of the program that a process executes, or nothing if it has ended.
 func programOf(w watched) string {
 	path, _ := os.Readlink(filepath.Join("/proc", w.id(), "exe"))
 	return path
@@ -51,7 +51,7 @@ func slow(r result) bool {
 	return strings.Contains(strings.Join(r.Warnings, "\n"), "its own supervisor")
 }
 
-// TestSupervisorOfItsOwn: the small program supervises where it lies beside the other.
+// TestSupervisorOfItsOwn: the small program supervises if it is next to scidex-oci.
 func TestSupervisorOfItsOwn(t *testing.T) {
 	h := newHarness(t)
 	program := h.copied(true)
@@ -61,7 +61,7 @@ func TestSupervisorOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestSingleFile: without it scidex-oci is its own supervisor, and nobody is told.
+// TestSingleFile: without it scidex-oci is its own supervisor, without a warning.
 func TestSingleFile(t *testing.T) {
 	h := newHarness(t)
 	program := h.copied(false)
@@ -78,8 +78,8 @@ func TestSingleFile(t *testing.T) {
 	}
 }
 
-// TestOtherSupervisor: what was not built with scidex-oci, or what others may write to, is never executed. The run
-// goes its way without it and says so.
+// TestOtherSupervisor: a program that was not built with scidex-oci, or that others may write to, is never executed.
+// The run goes on without it and warns.
 func TestOtherSupervisor(t *testing.T) {
 	for name, c := range map[string]struct {
 		content func(small string) string

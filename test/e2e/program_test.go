@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// initProgram is what PID 1 of a container runs. The host brings it in.
+// initProgram is the program of PID 1 of a container, which comes from the host.
 const initProgram = "/dev/scidex-init"
 
 // addProgram makes a program that everyone may change. Inside it is PID 1's.
@@ -28,14 +28,14 @@ func (a *arena) addProgram() {
 	})
 }
 
-// overwriting opens whatever runs for writing, for as long as it lives, and says what it could open. A
+// overwriting opens the program of every process for writing again and again, and prints what it could open. A
 // redirection that fails would end the shell but for command (sh(1)).
 const overwriting = `echo ready; while :; do for f in /proc/[0-9]*/exe /proc/[0-9]*/task/*/exe /proc/self/fd/9 /dev/scidex-init; do
 	{ command exec 9<"$f"; command : >>"$f"; } 2>/dev/null && echo "opened $f"
 done; done`
 
-// TestBinaryIsNotOverwritten runs a copy of the binary that everyone may change, and with it the commands
-// that make a runtime run itself inside; meanwhile two runs go for everything that runs.
+// TestBinaryIsNotOverwritten runs a copy of the binary that everyone may change, and with it the commands that make a
+// runtime run itself inside; two runs try to overwrite every running program.
 func TestBinaryIsNotOverwritten(t *testing.T) {
 	h := newHarness(t)
 	want := readFile(t, theHost.bin)

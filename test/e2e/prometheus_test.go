@@ -79,7 +79,7 @@ func (p *prometheus) scrape(workers ...*hosted) {
 	}
 }
 
-// ask asks its API; an answer that is no success is an error of the test.
+// ask sends a request to its API; an answer that is no success fails the test.
 func (p *prometheus) ask(path string, into any) {
 	p.t.Helper()
 	_, body := asked(p.t, p.url+path)
@@ -161,7 +161,7 @@ func soon(t *testing.T) string {
 	return rules
 }
 
-// TestRules: promtool takes the rules, and they do with made-up series what their tests say.
+// TestRules: promtool accepts the rules, and their own tests with made-up series pass.
 func TestRules(t *testing.T) {
 	for _, args := range [][]string{{"check", "rules", "rules.yaml"}, {"test", "rules", "rules_test.yaml"}} {
 		cmd := exec.Command("promtool", args...)
@@ -172,8 +172,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestPrometheus has a real Prometheus scrape real workers: each alert about a queue comes with its cause and goes with it, and
-// each query of the dashboard has data.
+// TestPrometheus has a real Prometheus scrape real workers: each alert about a queue fires with its cause and clears
+// with it, and each query of the dashboard has data.
 func TestPrometheus(t *testing.T) {
 	h, db := inQueue(t)
 	first := h.worker("--metrics", "127.0.0.1:0", "--log-format", "json", "--jobs", "2")
@@ -224,7 +224,7 @@ func (w *hosted) holder() (name string) {
 	return name
 }
 
-// dashboard runs each query of the dashboard. Two are about what is not so here.
+// dashboard runs each query of the dashboard. Two have no data in this test.
 func (p *prometheus) dashboard() {
 	p.t.Helper()
 	var board struct {

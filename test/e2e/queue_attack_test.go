@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// collecting calls gc on machines again and again until it is stopped, whatever comes of it.
+// collecting calls gc on machines again and again until it is stopped, and ignores the results.
 func (n *network) collecting(machines ...*machine) (stop func()) {
 	end := make(chan struct{})
 	var all sync.WaitGroup
@@ -38,7 +38,7 @@ func (n *network) collecting(machines ...*machine) (stop func()) {
 	return stop
 }
 
-// awaits submits an analysis that ends with a flag, and has a machine take it.
+// awaits submits an analysis that ends with a flag, and waits until the machine has taken it.
 func (m *machine) awaits(f flag, args ...string) (id string) {
 	n := m.net
 	n.t.Helper()
@@ -50,7 +50,7 @@ func (m *machine) awaits(f flag, args ...string) (id string) {
 	return id
 }
 
-// goesOn asks that the worker, which has run one analysis, runs one more, and that both were done once.
+// goesOn checks that the worker, which has run one analysis, runs one more, and that both were done once.
 func (n *network) goesOn(m *machine, stop func()) {
 	n.t.Helper()
 	after := n.id("after")
@@ -62,14 +62,14 @@ func (n *network) goesOn(m *machine, stop func()) {
 	n.doneOnce(2, m)
 }
 
-// left are transactions whose clients say nothing more.
+// left are transactions whose clients are silent.
 func (s *server) left() string {
 	s.t.Helper()
 	return s.query("SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'")
 }
 
-// A worker that is stopped, also within its transactions, for longer than the rescue takes loses what it had to another, holds
-// nobody up for longer than half a minute, and finds that out when it goes on.
+// A worker that is stopped, also within its transactions, for longer than a rescue takes loses its jobs to another,
+// holds nobody up for longer than half a minute, and notices when it goes on.
 func TestQueueWorkerStopped(t *testing.T) {
 	if !inSoak() {
 		t.Skip("it waits for 30 s until the server ends sessions that stand still: scripts/soak runs it")
@@ -127,7 +127,7 @@ func TestQueueWorkerStopped(t *testing.T) {
 	n.doneOnce(3, append(all, rescuer)...)
 }
 
-// Where PostgreSQL takes no more connections, whoever submits is told, and workers lose nothing and go on when it does again.
+// If PostgreSQL accepts no more connections, submit reports it, and workers lose nothing and go on when it does again.
 func TestQueueConnectionsUsedUp(t *testing.T) {
 	n := newNetwork(t, "max_connections = 24")
 	n.server.must(exec.Command(n.server.psql.Psql, "-Xq", "-v", "ON_ERROR_STOP=1", "-h", n.server.dir, "-U", "scidex", "-d", "postgres", "-f", "../../docs/postgres/roles.sql"))
@@ -168,7 +168,7 @@ func TestQueueConnectionsUsedUp(t *testing.T) {
 		return was == n.server.query(others) && full()
 	})
 	stop := n.collecting(m)
-	n.server.query("ALTER ROLE platform CONNECTION LIMIT 0") // also where others of the worker's end meanwhile
+	n.server.query("ALTER ROLE platform CONNECTION LIMIT 0") // also if other connections of the worker end at that time
 	n.mustRefuse(flags("submit", "--id", n.id("refused"), "--", "true"), "has no connection left for this role", "try again later")
 	time.Sleep(2 * time.Second) // till the catalog's own have ended
 	end.raise()
@@ -182,7 +182,8 @@ func TestQueueConnectionsUsedUp(t *testing.T) {
 	n.goesOn(m, stop)
 }
 
-// A PostgreSQL that can only be read, as a standby does, takes no result; it is kept, and committed once it is the primary.
+// A PostgreSQL that is read-only, such as a standby, takes no result; the result is kept, and committed once the server
+// is the primary.
 func TestQueueStandby(t *testing.T) {
 	n := newNetwork(t)
 	end := n.flag()
@@ -210,7 +211,7 @@ func TestQueueStandby(t *testing.T) {
 	n.goesOn(m, stop)
 }
 
-// Where transactions are read-only unless they say otherwise, results are committed, nothing more is taken, and afterwards it is.
+// If transactions are read-only by default, results are committed, but no jobs are taken until that ends.
 func TestQueueReadOnly(t *testing.T) {
 	n := newNetwork(t)
 	end := n.flag()
@@ -239,7 +240,7 @@ func TestQueueReadOnly(t *testing.T) {
 	n.doneOnce(2, m)
 }
 
-// A worker whose disk is full says so of what it cannot keep, which comes again, and goes on with what there is room for.
+// A worker with a full disk reports the analyses that it cannot keep, which are queued again, and goes on with those that fit.
 func TestQueueDiskFull(t *testing.T) {
 	n := newNetwork(t)
 	m := n.machine()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// cable is the way of one worker to the database. While it is cut nothing passes, and neither end is told.
+// cable is the connection of one worker to the database. While it is cut nothing passes, and neither end is notified.
 type cable struct {
 	net.Listener
 	to    string
@@ -60,7 +60,7 @@ func (c *cable) serve() {
 	}
 }
 
-// pass copies from one end to the other, later where the cable is cut.
+// pass copies from one end to the other, and waits while the cable is cut.
 func (c *cable) pass(from, to net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -107,7 +107,7 @@ type struck struct {
 	hits map[string]int
 }
 
-// judged stops the worker until the others have judged it, and only so many have a lease.
+// judged stops the worker until the others have taken it for dead, and only so many have a lease.
 func (v *struck) judged(db database, others int) {
 	v.t.Helper()
 	v.signal(syscall.SIGSTOP)
@@ -118,7 +118,7 @@ func (v *struck) judged(db database, others int) {
 	v.signal(syscall.SIGCONT)
 }
 
-// suffer is one blow, and its end after a while.
+// suffer is one failure, and its end after a while.
 func (v *struck) suffer(while time.Duration) {
 	kinds := []string{"killed", "stopped", "cut off", "hung up"}
 	kind := kinds[v.rand.IntN(len(kinds))]
@@ -142,7 +142,7 @@ func (v *struck) suffer(while time.Duration) {
 	}
 }
 
-// sufferUntil is blows at random moments, which last for up to four leases.
+// sufferUntil is failures at random moments, which last for up to four leases.
 func (v *struck) sufferUntil(end time.Time, lease time.Duration) {
 	for {
 		time.Sleep(time.Duration(v.rand.Float64() * 3 * float64(lease)))

@@ -37,7 +37,7 @@ func (m *machine) holds(f flag, lease string) (id string) {
 	return id
 }
 
-// judged waits until a machine's worker has given the analyses of another one to others.
+// judged waits until a machine's worker has given the analyses of a dead worker to others.
 func (m *machine) judged(of *machine) {
 	m.net.t.Helper()
 	until(m.net.t, hangTimeout, "the worker of "+of.host+" is judged", func() bool {
@@ -82,7 +82,7 @@ func (n *network) workers() map[string]string {
 	return all
 }
 
-// drainedLeases checks that workers that were drained have left no lease.
+// drainedLeases checks that drained workers have left no lease.
 func (n *network) drainedLeases() {
 	n.t.Helper()
 	if got := n.server.query("SELECT count(*) FROM scidex_oci.worker_lease"); got != "0" {
@@ -90,7 +90,7 @@ func (n *network) drainedLeases() {
 	}
 }
 
-// An analysis of a host that dies is another's after a lease; one of a worker without a lease, as those before had none, is not.
+// An analysis of a dead host goes to another worker after a lease; one of a worker without a lease does not.
 func TestQueueLeaseDead(t *testing.T) {
 	n := newNetwork(t)
 	end := n.flag()
@@ -122,7 +122,8 @@ func TestQueueLeaseDead(t *testing.T) {
 	n.doneOnce(2, dies, older, lives)
 }
 
-// A worker that is killed loses its analysis to another one after a lease, also where no machines can be made: this is for every kind of user.
+// A worker that is killed loses its analysis to another one after a lease, also without network namespaces: every kind
+// of user runs this test.
 func TestQueueLease(t *testing.T) {
 	h, db := inQueue(t)
 	end := h.flag()
@@ -155,8 +156,8 @@ func TestQueueLease(t *testing.T) {
 	dies.mustRun("gc")
 }
 
-// A worker that is stopped for longer than its lease loses what it had. When it goes on it finds that out, its result is removed, and it
-// has a lease again.
+// A worker that is stopped for longer than its lease loses its jobs. When it goes on it notices, its result is removed,
+// and it has a lease again.
 func TestQueueLeaseStopped(t *testing.T) {
 	n := newNetwork(t)
 	end := n.flag()
@@ -183,7 +184,8 @@ func TestQueueLeaseStopped(t *testing.T) {
 	n.doneOnce(1, stops, lives)
 }
 
-// Where the database was away for longer than a lease no worker loses what it runs, also one that comes back later than the others.
+// If the database could not be reached for longer than a lease, no worker loses its jobs, also one that connects later
+// than the others.
 func TestQueueLeaseDatabaseUnavailable(t *testing.T) {
 	n := newNetwork(t)
 	end := n.flag()
@@ -242,8 +244,8 @@ func (s *server) standby() *server {
 	return other
 }
 
-// A standby that had not heard of anything for longer than a lease becomes the primary: its leases are old, and no worker loses what it
-// runs. One that died in the meantime does.
+// A standby that has received nothing for longer than a lease becomes the primary: its leases are old, and no worker
+// loses its jobs, except one that died since.
 func TestQueueLeaseFailover(t *testing.T) {
 	n := newNetwork(t)
 	standby := n.server.standby()

@@ -30,7 +30,7 @@ func asked(t *testing.T, url string) (code int, body string) {
 	return r.StatusCode, string(raw)
 }
 
-// metric is the value of one in an exposition; -1 where it is not there.
+// metric is the value of one in an exposition; -1 if it is missing.
 func metric(t *testing.T, text, name string) float64 {
 	t.Helper()
 	_, after, found := strings.Cut("\n"+text, "\n"+name+" ")
@@ -45,7 +45,7 @@ func metric(t *testing.T, text, name string) float64 {
 	return v
 }
 
-// serving waits for where a worker serves its metrics.
+// serving waits for the address at which a worker serves its metrics.
 func (w *hosted) serving() (url string) {
 	w.t.Helper()
 	address := regexp.MustCompile(`"serving metrics","address":"([^"]+)"`)
@@ -59,7 +59,7 @@ func (w *hosted) serving() (url string) {
 	return url
 }
 
-// The metrics of a worker have right what it does, and its log a line for each attempt.
+// The metrics of a worker are right, and its log has a line for each attempt.
 func TestQueueMetrics(t *testing.T) {
 	h, db := inQueue(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

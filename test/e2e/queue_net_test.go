@@ -58,7 +58,7 @@ func (n *network) nothingLeft(machines ...*machine) {
 	}
 }
 
-// Three machines do many analyses evenly, each once.
+// Three machines run many analyses, evenly, each once.
 func TestQueueMachines(t *testing.T) {
 	n := newNetwork(t)
 	count := soakCount(1000)
@@ -66,7 +66,7 @@ func TestQueueMachines(t *testing.T) {
 	words := append(inSpace(n.space("db")), "../../scripts/s3", serverAddress)
 	shared, _ := bareBucket(t, words...)
 	for _, m := range machines {
-		shared.furnish(m.harness)
+		shared.configure(m.harness)
 		m.work("--jobs", "4")
 	}
 	for _, m := range machines {
@@ -123,8 +123,8 @@ func rowOf(id string) string {
 	return fmt.Sprintf("SELECT FROM scidex_oci.analysis_run WHERE id = '%s' FOR UPDATE", id)
 }
 
-// A worker that is killed, in whatever phase of an analysis, loses it to another. What it has left goes when a worker is started on its
-// host again, or with gc. One that is started again before its job is another's commits what had ended.
+// A worker that is killed in any phase of an analysis loses it to another. What it has left is removed when a worker is
+// started on its host again, or by gc. One that is started again before another has its job commits what had ended.
 func TestQueueKilledInPhases(t *testing.T) {
 	n := newNetwork(t)
 	end, large, last := n.flag(), n.flag(), n.flag()
@@ -142,7 +142,7 @@ func TestQueueKilledInPhases(t *testing.T) {
 	}{
 		{"taken", writes, nil, nil}, // its row is held before it is submitted
 		{"set-up", writes, flags("--stage", stage), func(_ *machine, id string) func() {
-			n.becomes(id, "running", "complete") // where the moment was missed
+			n.becomes(id, "running", "complete") // if the moment was missed
 			return func() {}
 		}},
 		{"running", awaited + "; " + writes, flags("--input", end.input()), func(_ *machine, id string) func() {
@@ -200,8 +200,8 @@ func TestQueueKilledInPhases(t *testing.T) {
 	n.doneOnce(len(victims), append(victims, rescuer)...)
 }
 
-// A machine that loses its network goes on with what it runs. Where the network is back before its jobs are another's, it commits;
-// else it finds that it came too late, and leaves nothing.
+// A machine that loses its network goes on with its runs. If the network is back before its jobs go to another, it
+// commits; else it notices that it is too late, and leaves nothing.
 func TestQueueNetworkCut(t *testing.T) {
 	n := newNetwork(t)
 	soon, late := n.flag(), n.flag()
@@ -260,7 +260,7 @@ func TestQueueNetworkCut(t *testing.T) {
 	n.doneOnce(len(short)+len(long), append(victims, rescuer)...)
 }
 
-// PostgreSQL goes away and comes back, in whatever way, while workers are busy.
+// PostgreSQL is stopped in every way and started again while workers are busy.
 func TestQueueServerRestarts(t *testing.T) {
 	n := newNetwork(t)
 	count := soakCount(600)
@@ -281,7 +281,7 @@ func TestQueueServerRestarts(t *testing.T) {
 		return n.server.query("SELECT count(*) FROM scidex_oci.river_job WHERE state IN ('available', 'retryable', 'scheduled')") == "0" && len(processesOf(n.run)) == 0
 	})
 	t.Logf("%s of %d were brought to a worker that does not know", n.waiting(), count)
-	// A worker hands back what it was given and does not know, within some 10 s.
+	// A worker returns jobs that were assigned to it and that it does not know, within some 10 s.
 	until(t, hangTimeout, "all of them are done", func() bool { return n.waiting() == "0" })
 	for _, m := range machines {
 		m.end()
@@ -289,7 +289,7 @@ func TestQueueServerRestarts(t *testing.T) {
 	n.doneOnce(count, machines...)
 }
 
-// A worker that is to end while its network is a black hole does so in a bounded time, and says what it could not commit.
+// A worker that is stopped while its network drops everything ends in a bounded time, and reports what it could not commit.
 func TestQueueDrainInBlackHole(t *testing.T) {
 	if !inSoak() {
 		t.Skip("it waits for minutes until what does not answer is given up; scripts/soak has it")
@@ -349,8 +349,8 @@ func TestQueueDrainInBlackHole(t *testing.T) {
 	n.nothingLeft(append(busy, idle...)...)
 }
 
-// A network that is away for so long that a worker has given up its commits loses nothing: the worker commits later, by itself, where the
-// job is still its own, and removes what it has kept where it is another's by then.
+// If a network fails for so long that a worker has ended its tries to commit, nothing is lost: the worker commits
+// later, by itself, if the job is still its own, and otherwise removes what it has kept.
 func TestQueueLongCut(t *testing.T) {
 	if !inSoak() {
 		t.Skip("a commit is tried for a minute; scripts/soak has it")
@@ -386,8 +386,8 @@ func TestQueueLongCut(t *testing.T) {
 	n.doneOnce(2, keeps, loses, rescuer)
 }
 
-// Two machines may have one name and their roots at one place, as where nobody has given them names. Neither takes the runs of the other
-// for its own that had died.
+// Two machines may have the same name and the same path of their roots, for instance default ones. Neither takes the
+// runs of the other for dead runs of its own.
 func TestQueueNamesakes(t *testing.T) {
 	if !theHost.root {
 		t.Skip("only root can mount another machine-id; the tests as root cover it")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// An orchestrator writes its own row and enqueues in one transaction, by SQL alone: both are there or neither. What SQL
-// cannot check the worker refuses, and it comes to an end.
+// An orchestrator writes its own row and enqueues in one transaction, only by SQL: both are there or neither. The
+// worker refuses what SQL cannot check, and the analysis ends.
 func TestQueueBySQL(t *testing.T) {
 	h, db := inQueue(t)
 	table := "orchestrator_" + strings.ReplaceAll(h.run, "-", "_")
@@ -63,7 +63,7 @@ func TestQueueBySQL(t *testing.T) {
 		if got := h.attempts(db, id); got != "error error" {
 			t.Errorf("%s has the attempts %q", name, got)
 		}
-		// What was enqueued is told as it was, and is no manifest.
+		// What was enqueued is shown as it is, although it is no manifest.
 		if said := w.mustRun("show", "--json", id).stdout; !strings.Contains(said, `"state":"error","reason":"request"`) {
 			t.Errorf("%s ended with %s", name, said)
 		}

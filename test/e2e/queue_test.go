@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// hosted is a scidex-oci worker with a root and a place for working directories of its own, as on a host of its own.
+// hosted is a scidex-oci worker with its own root and directory of working directories, as on a host of its own.
 type hosted struct {
 	*harness
 	cmd   *exec.Cmd
@@ -23,7 +23,7 @@ type hosted struct {
 	ended chan struct{}
 }
 
-// worker starts one. What it has left at the end of the test is an error.
+// worker starts one. Anything that it has left at the end of the test is an error.
 func (h *harness) worker(args ...string) *hosted {
 	h.t.Helper()
 	own := newHarness(h.t)
@@ -88,7 +88,7 @@ func (w *hosted) end() {
 	w.drained()
 }
 
-// drained waits until a worker has ended well that was told to.
+// drained waits until a worker that was stopped has ended well.
 func (w *hosted) drained() {
 	w.t.Helper()
 	defer func() {
@@ -170,7 +170,7 @@ func (h *harness) attempts(db database, id string) string {
 	return db.query(h.t, "", fmt.Sprintf("SELECT string_agg(state, ' ' ORDER BY attempt) FROM scidex_oci.runs_v1 WHERE id = '%s'", id))
 }
 
-// jobs is what River has of an analysis, in its own table.
+// jobs are the jobs of an analysis in River's own table.
 func jobs(t *testing.T, db database, id string) string {
 	t.Helper()
 	return db.query(t, "", fmt.Sprintf("SELECT string_agg(state::text, ' ') FROM scidex_oci.river_job WHERE args ->> 'id' = '%s'", id))
@@ -194,7 +194,7 @@ func (h *harness) submit(name, script string, args ...string) (id string) {
 	return id
 }
 
-// What is submitted has a row at once, is run by a worker as by run, and its job ends with it.
+// A submitted analysis has a row at once, a worker runs it as run does, and its job ends with it.
 func TestQueue(t *testing.T) {
 	h, db := inQueue(t)
 	h.mustRefuse([]string{"--db", "sqlite://" + h.path("c.db"), "submit", "--", "true"}, "PostgreSQL", "--db postgres://")
@@ -240,7 +240,7 @@ func TestQueue(t *testing.T) {
 		t.Errorf("what has failed has the attempts %q", got)
 	}
 
-	// Only an error is tried again, and it ends well once its cause is gone.
+	// Only an error is retried, and the analysis ends well once the cause is gone.
 	until(t, hangTimeout, "a refused analysis is to come again", func() bool { return len(h.queued(lost).Errors) > 0 })
 	if err := os.Rename(away, h.path("data")); err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func TestQueue(t *testing.T) {
 	w.mustRun("catalog", "check", "--digests")
 }
 
-// A job that is canceled ends, wherever it is; one that a drain meets ends, or is handed back.
+// A canceled job ends in any state; a job that runs during a drain ends, or is returned.
 func TestQueueCancelAndDrain(t *testing.T) {
 	h, db := inQueue(t)
 	waits := h.submit("waits", "true")
@@ -356,7 +356,7 @@ func TestQueueStop(t *testing.T) {
 	next := h.submit("next", "true")
 	h.comes(db, next, "complete")
 
-	// A drain that meets a run in its grace period does not give it back.
+	// A drain does not return a run in its grace period.
 	late := h.submit("late", deaf, "--grace", "10m")
 	w.logged(late, "ready")
 	stop := w.begin("stop", late)
@@ -376,8 +376,8 @@ func TestQueueStop(t *testing.T) {
 	}
 }
 
-// A job goes to a worker of its class that has the labels and the images it asks for; until then the queue says why it
-// waits. The same analysis is submitted once.
+// A job goes to a worker of its class that has the labels and the images that it needs; until then the queue says why
+// it waits. The same analysis is submitted once.
 func TestQueueClasses(t *testing.T) {
 	h, db := inQueue(t)
 	w := h.worker("--class", "gpu", "--class", "default", "--labels", "gpu=a100")
@@ -424,7 +424,7 @@ func TestQueueClasses(t *testing.T) {
 	w.end()
 }
 
-// Two workers do 40 analyses, each once, though neither has room for more than two at a time. Of a batch all lines are submitted or none.
+// Two workers run 40 analyses, each once, though each has room for only two at a time. All lines of a batch are submitted or none.
 func TestQueueTwoWorkers(t *testing.T) {
 	h, db := inQueue(t)
 	const n = 40
@@ -471,8 +471,8 @@ func TestQueueTwoWorkers(t *testing.T) {
 	}
 }
 
-// A worker that is killed, and one that is not heard of, lose their analyses to another. Each ends once; the one that
-// comes back too late leaves nothing, and does not disturb the other.
+// A killed worker, and a silent one, lose their analyses to another. Each ends once; the worker that comes back too
+// late leaves nothing, and does not disturb the other.
 func TestQueueRescue(t *testing.T) {
 	h, db := inQueue(t)
 	turn, ends := h.write("turn", "1", 0o644), []flag{h.flag(), h.flag()}
@@ -493,8 +493,8 @@ func TestQueueRescue(t *testing.T) {
 	other.signal(syscall.SIGSTOP)
 	first.killed()
 	h.write("turn", "2", 0o644)
-	// To River both have run for a day. It elects another leader when the lease of the last is over, and that one looks for
-	// stuck jobs at once: the test need wait for neither.
+	// For River both have run for a day. It elects another leader when the lease of the last is over, and that one
+	// looks for stuck jobs at once: the test waits for neither.
 	db.query(t, "", "UPDATE scidex_oci.river_job SET attempted_at = attempted_at - interval '1 day' WHERE state = 'running'; DELETE FROM scidex_oci.river_leader")
 	rescuer := h.worker(append(flags, "--jobs", "2")...)
 	for _, id := range []string{dies, silent} {
@@ -528,8 +528,8 @@ func TestQueueRescue(t *testing.T) {
 	}
 }
 
-// The job of a worker that lives, given by `queue rescue` to another on the same host that would use the same directory, waits there
-// while the first attempt goes on, and is done once: by that attempt.
+// If `queue rescue` gives the job of a living worker to another on the same host, which would use the same directory,
+// the job waits there while the first attempt goes on, and is done once, by that attempt.
 func TestQueueRescueOnTheSameHost(t *testing.T) {
 	h, db := inQueue(t)
 	end := h.flag()
@@ -565,8 +565,8 @@ func TestQueueRescueOnTheSameHost(t *testing.T) {
 	}
 }
 
-// A worker that is killed and started again on the same host and root has what it had before in the queue at once, though
-// its analyses may run for half an hour. What was canceled meanwhile is not started again.
+// A worker that is killed and started again on the same host and root puts its jobs back into the queue at once, though
+// they may run for half an hour. A job that was canceled in between is not started again.
 func TestQueueRestart(t *testing.T) {
 	h, db := inQueue(t)
 	end := h.flag()

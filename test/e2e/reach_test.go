@@ -20,8 +20,8 @@ type ear struct {
 	heads chan struct{}
 }
 
-// heard returns how often the ear was reached since the last question. A knock of our own comes after
-// everything that was under way, and is not counted.
+// heard returns how often the ear was reached since the last call. It sends a knock itself, which comes after
+// everything that was in progress and does not count.
 func (e *ear) heard() int64 {
 	e.t.Helper()
 	if err := e.knock(); err != nil {
@@ -31,8 +31,8 @@ func (e *ear) heard() int64 {
 	return e.count.Swap(0)
 }
 
-// addListeners listens by TCP and UDP on every address of the host and on two unix sockets. All must hear
-// something from outside, and none anything from inside.
+// addListeners listens by TCP and UDP on every address of the host and on two unix sockets. All must be reached from
+// outside, and none from inside.
 func (a *arena) addListeners() {
 	t := a.h.t
 	t.Helper()
@@ -85,7 +85,7 @@ func addresses(t *testing.T) []string {
 
 const knocking = "knock"
 
-// listen counts connections; one that says knock is our own. It returns the port, where there is one.
+// listen counts connections; one that says knock is the test's own. It returns the port, if there is one.
 func listen(t *testing.T, ears map[string]*ear, network, address string) (port string) {
 	t.Helper()
 	l, err := net.Listen(network, address)
@@ -183,8 +183,8 @@ func canaryProcess(t *testing.T, marker string) int {
 	return cmd.Process.Pid
 }
 
-// addCanaries makes a file in every directory that the caller can write, and adds what every host has.
-// Nothing may be made beside them from inside.
+// addCanaries makes a file in every directory that the caller can write, and adds what every host has. Nothing may be
+// made next to them from inside.
 func (a *arena) addCanaries() {
 	t := a.h.t
 	t.Helper()

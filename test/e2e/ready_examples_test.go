@@ -11,9 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// exampleScripts are the Python scripts of examples/ with the manifests that run them. All can be started ready, and no value of what they
-// write differs by its nature: they have no dates, no paths of the host and no ids. The Python of python/ and docs/ calls scidex-oci,
-// and is no analysis.
+// exampleScripts are the Python scripts of examples/ with the manifests that run them. All can be prepared before their
+// turn, and their outputs have nothing that differs each time: no dates, no paths of the host and no ids. The Python of
+// python/ and docs/ calls scidex-oci, and is no analysis.
 var exampleScripts = map[string]string{
 	"brain-networks/correlate.py":    "brain-networks/manifest.yaml",
 	"brain-networks/scientific.py":   "brain-networks/scientific.yaml",
@@ -32,7 +32,7 @@ func readyExamples() int {
 	return 2
 }
 
-// TestReadyExamples compares the examples started ready with the same examples started cold, on the host's Python.
+// TestReadyExamples compares prepared examples with the same examples started cold, on the host's Python.
 func TestReadyExamples(t *testing.T) {
 	h := newHarness(t)
 	for script, file := range exampleScripts {
@@ -96,7 +96,7 @@ func (h *harness) example(script, file string) manifest {
 	return line.and("script", filepath.Join(examples, script)).and("data", filepath.Join(examples, "data"))
 }
 
-// coldExample is what a line does that starts cold, and its exit code.
+// coldExample is the result of a line that starts cold, and its exit code.
 func (h *harness) coldExample(line manifest) (situation, int) {
 	h.t.Helper()
 	f := h.feed("--preload", "none")

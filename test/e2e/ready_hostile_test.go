@@ -25,7 +25,8 @@ const (
 	coldKept  = "cold: an import keeps a copy of standard output or standard error"
 )
 
-// done is what every script says in the end: it ran once, alone with its init. doneBeside is one with a process that an import has left.
+// done is what every script prints in the end: it ran once, as the only process next to the init. doneBeside is the
+// same with a process that an import has left.
 const done, doneBeside = "complete, exit, 0: ran 1 time beside 1\n", "complete, exit, 0: ran 1 time beside 2\n"
 
 // hostileModule is how one of testdata/hostile ends.
@@ -33,7 +34,7 @@ type hostileModule struct {
 	outside func(*uncontained) bool // whether the control shows that it does something
 	start   string                  // of a run that was to be ready
 	end     string
-	outputs string // beside that of the script, with their sizes
+	outputs string // in addition to that of the script, with their sizes
 }
 
 var hostileModules = map[string]hostileModule{
@@ -66,14 +67,14 @@ func killedInit() string {
 	return "ready"
 }
 
-// lateModules take the minute that imports may take: runner/sandbox has such commands with a shorter one.
+// lateModules take the full minute that imports may take; the tests of runner/sandbox use a shorter time.
 var lateModules = map[string]hostileModule{
 	"stays":           {outside: saysItStays, start: coldLate, end: done, outputs: "stays 0 "},
 	"stops":           {outside: isStopped, start: coldLate, end: done},
 	"leaves_the_note": {outside: leavesAProcess, start: coldLate, end: done},
 }
 
-// TestReadyHostile has modules imported ahead that harm what imports them.
+// TestReadyHostile imports modules before a script's turn that harm the interpreter.
 func TestReadyHostile(t *testing.T) {
 	newHarness(t).importHostile(hostileModules)
 	found := len(matches("testdata/hostile/*.py")) - 1
@@ -120,7 +121,7 @@ func (h *harness) importHostile(modules map[string]hostileModule) {
 	}
 }
 
-// countsItself says how often it ran in this directory, and beside how many processes.
+// countsItself prints how often it ran in this directory, and next to how many processes.
 const countsItself = `import glob
 with open("ran", "a+") as f:
     print("x", file=f, end="", flush=True)
@@ -167,8 +168,8 @@ func startOf(r result) string {
 	return text
 }
 
-// uncontained is an interpreter outside that has imported a module with the descriptors of a start ahead: 3 for reports, 4 for the
-// note, 5 for the gate, which is open.
+// uncontained is an interpreter outside that has imported a module with the descriptors of a prepared start: 3 for
+// reports, 4 for the note, 5 for the gate, which is open.
 type uncontained struct {
 	h           *harness
 	dir, marker string
@@ -212,7 +213,7 @@ func (u *uncontained) start(program string) {
 	go func() { _ = u.cmd.Wait(); close(u.ended) }()
 }
 
-// end kills all that is left of it.
+// end kills what is left of it.
 func (u *uncontained) end() {
 	u.h.t.Helper()
 	until(u.h.t, hangTimeout, "what the control has left ends", func() bool {
@@ -257,7 +258,7 @@ func noted(text string) func(*uncontained) bool {
 
 func notesMuch(u *uncontained) bool { return len(u.read("note")) > 1<<20 }
 
-// said reports whether this is the first line: the descriptors that were left, or, where the interpreter has ended, its parent's.
+// said reports whether this is the first line: the descriptors that were left, or, if the interpreter has ended, its parent's.
 func said(line string) func(*uncontained) bool {
 	return func(u *uncontained) bool { return strings.HasPrefix(u.read("stdout"), line+"\n") }
 }
@@ -275,7 +276,7 @@ func saysItStays(u *uncontained) bool {
 	return len(matches(filepath.Join(u.dir, "stays"))) > 0 && u.read("stdout") == ""
 }
 
-// leavesAProcess reports whether one lives after the first, whose end stdout shows.
+// leavesAProcess reports whether a process is alive after the first, whose end stdout shows.
 func leavesAProcess(u *uncontained) bool {
 	return u.read("stdout") != "" && slices.ContainsFunc(u.processes(), func(p process) bool { return bytes.HasPrefix(p.command, []byte("/usr/bin/python3")) })
 }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// situation is how one run of a script ended and what it said.
+// situation is how one run of a script ended and what it printed.
 type situation struct {
 	start          string
 	ended          string
@@ -21,19 +21,19 @@ type situation struct {
 	outputs        map[string]string // digests by path
 }
 
-// differs reports whether two runs of a script have not done the same, however they were started.
+// differs reports whether a script differs between two runs even if they start the same way.
 func (s situation) differs(other situation) bool {
 	return s.ended != other.ended || s.stdout != other.stdout || s.stderr != other.stderr || !maps.Equal(s.outputs, other.outputs)
 }
 
-// coldSituations are those that start cold although they could be prepared: what they import says something.
+// coldSituations are those that start cold although they could be prepared: their imports print something.
 var coldSituations = map[string]string{
 	"prints_at_import":  "an import printed something",
 	"warning_at_import": "an import printed something",
 	"nothing":           "the script imports nothing",
 }
 
-// scripts are those of testdata/ready, one for each situation that a start ahead might change.
+// scripts are those of testdata/ready, one for each situation that a prepared start might change.
 func scripts(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob("testdata/ready/*.py")
@@ -70,7 +70,7 @@ func (h *harness) situations(names []string, preload string, more manifest) map[
 	return all
 }
 
-// address is that of an object, in what Python says of it.
+// address is that of an object, as Python prints it.
 var address = regexp.MustCompile(`\b0x[0-9a-f]{8,}`)
 
 // situationOf is what a run did.
@@ -101,7 +101,7 @@ func (s situation) same(t *testing.T, name string, cold situation) {
 	}
 }
 
-// compareSituations checks that a prepared script does what one does that starts cold, byte for byte.
+// compareSituations checks that a prepared script has the same result as one that starts cold, byte for byte.
 func (h *harness) compareSituations(more manifest) {
 	h.t.Helper()
 	names := scripts(h.t)
@@ -115,7 +115,7 @@ func (h *harness) compareSituations(more manifest) {
 	}
 }
 
-// wantedStart is how the script of a situation starts where all that can does as wanted.
+// wantedStart is how the script of a situation should start.
 func wantedStart(name, wanted string) string {
 	if why := coldSituations[name]; why != "" {
 		return "cold: " + why
@@ -123,12 +123,12 @@ func wantedStart(name, wanted string) string {
 	return wanted
 }
 
-// TestReady compares scripts that were prepared with the same that start cold, on the host's Python.
+// TestReady compares prepared scripts with the same scripts started cold, on the host's Python.
 func TestReady(t *testing.T) {
 	newHarness(t).compareSituations(nil)
 }
 
-// TestReadyModules has modules named, up to which a script's first imports are made ahead. What it prints is always the same.
+// TestReadyModules names modules up to which a script's first imports are made before its turn. The output is always the same.
 func TestReadyModules(t *testing.T) {
 	h := newHarness(t)
 	h.write("own/local_module.py", "print('imported')", 0o644)
@@ -184,13 +184,13 @@ func (h *harness) writeModule(venv, text string) {
 	writeFile(h.t, h.siteOf(venv)+"/strange.py", text, 0o644)
 }
 
-// siteOf is where the modules of an environment are.
+// siteOf is the directory of the modules of an environment.
 func (h *harness) siteOf(venv string) string {
 	h.t.Helper()
 	return h.tool(venv+"/bin/python3", "-c", "import site; print(site.getsitepackages()[-1])")
 }
 
-// TestReadyPyPy has scripts run by PyPy, by its own name and by that of Python: they start as they do without a start ahead.
+// TestReadyPyPy has scripts run by PyPy, by its own name and by that of Python: they start cold.
 func TestReadyPyPy(t *testing.T) {
 	h := newHarness(t)
 	names, runtime := []string{"argv", "main", "path", "streams", "traceback", "subprocesses", "ends"}, manifest{"runtime": h.venv("/usr/bin/pypy3", h.dir+"/pypy")}
@@ -211,7 +211,7 @@ func TestReadyPyPy(t *testing.T) {
 	}
 }
 
-// TestReadyWithoutArguments has an interpreter that does not know its arguments yet when it could import, as Python 3.6.
+// TestReadyWithoutArguments has an interpreter that does not know its arguments yet when it runs the hook, such as Python 3.6.
 func TestReadyWithoutArguments(t *testing.T) {
 	h := newHarness(t)
 	venv := h.venv("/usr/bin/python3", h.dir+"/venv")
@@ -224,7 +224,7 @@ func TestReadyWithoutArguments(t *testing.T) {
 	}
 }
 
-// TestReadyCustomized has a root filesystem's own sitecustomize fail: Python says so, and the script runs once.
+// TestReadyCustomized has a root filesystem whose own sitecustomize fails: Python reports it, and the script runs once.
 func TestReadyCustomized(t *testing.T) {
 	h := newHarness(t)
 	venv := h.venv("/usr/bin/python3", h.dir+"/venv")
@@ -270,8 +270,8 @@ func TestReadyWithoutHook(t *testing.T) {
 	}
 }
 
-// TestReadyWithoutHookInProject is the same with a project, whose files are there from the beginning: the script is not executed a second time,
-// also where a program that it starts executes the hook.
+// TestReadyWithoutHookInProject is the same with a project, whose files are there from the beginning: the script is not
+// executed a second time, also if a program that it starts executes the hook.
 func TestReadyWithoutHookInProject(t *testing.T) {
 	h := newHarness(t)
 	venv := h.unheeding()
@@ -295,7 +295,7 @@ func TestReadyWithoutHookInProject(t *testing.T) {
 	}
 }
 
-// TestReadyWrappedProject has an interpreter that is a script with the name of Python, and a project: it is started in its turn, once.
+// TestReadyWrappedProject has an interpreter that is a script with the name of Python, and a project: it starts in its turn, once.
 func TestReadyWrappedProject(t *testing.T) {
 	h := newHarness(t)
 	venv := h.venv("/usr/bin/python3", h.dir+"/venv")
@@ -311,8 +311,8 @@ func TestReadyWrappedProject(t *testing.T) {
 	}
 }
 
-// TestReadyStartsAgain has a module that leaves a process and ends the interpreter when it is imported ahead: the run starts anew, and
-// nothing of before is left.
+// TestReadyStartsAgain has a module that leaves a process and ends the interpreter when it is imported before its turn:
+// the run starts again, and nothing of the first start is left.
 func TestReadyStartsAgain(t *testing.T) {
 	h := newHarness(t)
 	venv := h.moduleIn(`
@@ -361,7 +361,7 @@ func TestReadyStopped(t *testing.T) {
 	}
 }
 
-// TestReadyOutOfMemory has imports that need more memory than the run may have: it ends as it does without a start ahead.
+// TestReadyOutOfMemory has imports that need more memory than the run may have: it ends as it does if it starts cold.
 func TestReadyOutOfMemory(t *testing.T) {
 	h := newHarness(t)
 	script := h.write("large.py", "import numpy\nimport pandas\n", 0o644)
@@ -373,7 +373,8 @@ func TestReadyOutOfMemory(t *testing.T) {
 	}
 }
 
-// TestReadyWithAProcess has a module that leaves a process: the script goes on next to it. One that holds the output makes the start cold.
+// TestReadyWithAProcess has a module that leaves a process: the script runs next to it. A process that holds the output
+// makes the start cold.
 func TestReadyWithAProcess(t *testing.T) {
 	for kind, closed := range map[string]string{"cold": "pass", "ready": "os.closerange(0, 4096)"} {
 		t.Run(kind, func(t *testing.T) {
@@ -398,7 +399,7 @@ os.close(r)
 	}
 }
 
-// TestReadyFillsWork has a module that writes more than /work may hold: the run ends by that before it began.
+// TestReadyFillsWork has a module that writes more than /work may hold: that ends the run before it began.
 func TestReadyFillsWork(t *testing.T) {
 	h := newHarness(t)
 	venv := h.moduleIn("import time\nfor n in range(8):\n    open('/work/%d' % n, 'wb').write(b'x' * (5 << 20))\ntime.sleep(1000)\n")

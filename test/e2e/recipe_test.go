@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// build is a call of scripts/build-rootfs with a directory for what it has meanwhile and one for what it makes.
+// build is a call of scripts/build-rootfs with a directory for temporary files and one for the image.
 type build struct {
 	h         *harness
 	cmd       *exec.Cmd
@@ -54,7 +54,7 @@ func (h *harness) recipe(args ...string) *build {
 	return b
 }
 
-// through makes a proxy all that the build can reach, by apt's configuration, of which there is no other.
+// through makes the build reach only a proxy, by apt's only configuration.
 func (b *build) through(proxy string) *build {
 	config := b.h.write("apt.conf", fmt.Sprintf("Dir::Etc::Main \"/dev/null\";\nDir::Etc::Parts \"/dev/null\";\nDir::State::lists \"/dev/null\";\n"+
 		"Acquire::http::Proxy \"http://%s\";\n", proxy), 0o644)
@@ -62,7 +62,7 @@ func (b *build) through(proxy string) *build {
 	return b
 }
 
-// refuses runs the build to its end, which is a sentence with the words, and leaves nothing.
+// refuses runs the build, which must fail with one sentence that has the words, and leave nothing.
 func (b *build) refuses(t *testing.T, words ...string) {
 	t.Helper()
 	err := b.cmd.Run()
@@ -81,7 +81,7 @@ func (b *build) refuses(t *testing.T, words ...string) {
 	}
 }
 
-// left is all that there is of a build but its image. A process that was killed has no command line while it ends.
+// left is everything of a build but its image. A killed process has no command line while it ends.
 func (b *build) left() []string {
 	top := filepath.Dir(b.temporary)
 	left := processes(func(p process) bool {
@@ -103,10 +103,10 @@ func (b *build) left() []string {
 	return left
 }
 
-// mayBuild is whether this user can build at all; who cannot is told so before anything is done.
+// mayBuild is whether this user can build at all; others get an error before anything is done.
 func mayBuild() bool { return theHost.root || theHost.ranged }
 
-// TestRecipeRefused: what cannot be built is refused in one sentence, and nothing is left of it.
+// TestRecipeRefused: an image that cannot be built is refused in one sentence, and nothing is left of it.
 func TestRecipeRefused(t *testing.T) {
 	h := newHarness(t)
 	kept := h.write("kept.oci.tar", "an image", 0o644)
@@ -155,7 +155,7 @@ func TestRecipeRefused(t *testing.T) {
 	}
 }
 
-// archive is a proxy that tells of each request and leaves the answer to a function.
+// archive is a proxy that reports each request and leaves the answer to a function.
 func archive(t *testing.T, answer func(client net.Conn)) (address string, asked <-chan struct{}) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -192,7 +192,7 @@ func flood(client net.Conn) {
 // silence is an answer that does not come.
 func silence(client net.Conn) { _, _ = io.Copy(io.Discard, client) }
 
-// TestRecipeFullDisk builds where there is hardly any room.
+// TestRecipeFullDisk builds on a file system that is almost full.
 func TestRecipeFullDisk(t *testing.T) {
 	if !theHost.root {
 		t.Skip("only root makes the small file system that this is about")
@@ -217,7 +217,7 @@ func TestRecipeFullDisk(t *testing.T) {
 	}
 }
 
-// stops are the ways in which a build is told to end: its own process or, as by a terminal, its process group.
+// stops are the ways in which a build is stopped: its own process or, as by a terminal, its process group.
 var stops = []struct {
 	signal syscall.Signal
 	group  bool
@@ -230,8 +230,8 @@ var stops = []struct {
 	{syscall.SIGKILL, true, -1},
 }
 
-// TestRecipeStopped ends a build while it waits for Debian's archive, or where SCIDEX_OCI_SOAK is set, at each of its steps
-// with the real one: whatever the signal, nothing of it stays.
+// TestRecipeStopped ends a build while it waits for Debian's archive, or, if SCIDEX_OCI_SOAK is set, at each of its
+// steps with the real one: whatever the signal, nothing of it stays.
 func TestRecipeStopped(t *testing.T) {
 	if !mayBuild() {
 		t.Skip("a user with one id builds nothing that could be stopped: TestRecipeRefused")
@@ -273,7 +273,7 @@ func TestRecipeStopped(t *testing.T) {
 	}
 }
 
-// waiting starts the build and comes back when it asks for something that it will not get.
+// waiting starts the build and returns when it requests something that it will not get.
 func (b *build) waiting(t *testing.T) {
 	t.Helper()
 	proxy, asked := archive(t, silence)
@@ -287,7 +287,7 @@ func (b *build) waiting(t *testing.T) {
 	}
 }
 
-// reaching starts the build and comes back when its lines of JSON tell of a step.
+// reaching starts the build and returns when its lines of JSON report a step.
 func (b *build) reaching(t *testing.T, step string) {
 	t.Helper()
 	for scanner := bufio.NewScanner(b.start(t)); scanner.Scan(); {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// various makes files with all that a harvest tells of them, and waits.
+// various makes files of every kind that a harvest distinguishes, and waits.
 const various = `import os, sys, time
 os.umask(0)
 for i in range(1200):
@@ -33,7 +33,7 @@ while not os.stat("/inputs/flag").st_size: time.sleep(0.01)
 sys.exit(int(sys.argv[1]))
 `
 
-// murder is a run of various that ends with code, undisturbed where kill is nil.
+// murder is a run of various that ends with code, undisturbed if kill is nil.
 func (h *harness) murder(code string, args []string, kill func(l *launch, end flag)) (id string, undisturbed result) {
 	h.t.Helper()
 	h.write("various.py", various, 0o644)
@@ -56,7 +56,7 @@ func (h *harness) murder(code string, args []string, kill func(l *launch, end fl
 	return id, result{}
 }
 
-// beforeTheCommit is a moment at which everything is harvested and published and nothing is committed.
+// beforeTheCommit kills when everything is harvested and published and nothing is committed.
 func (h *harness) beforeTheCommit(code string, args ...string) (id string) {
 	h.t.Helper()
 	var release func()
@@ -172,8 +172,8 @@ func TestRecovery(t *testing.T) {
 	})
 }
 
-// TestRecoveryWithoutItsIngest has lost what was harvested: gc makes another directory for it where it commits the run,
-// and none where it only looks.
+// TestRecoveryWithoutItsIngest has lost what was harvested: gc makes another directory for it if it commits the run,
+// and none in a dry run.
 func TestRecoveryWithoutItsIngest(t *testing.T) {
 	h := newHarness(t)
 	id := h.beforeTheCommit("0")
@@ -224,7 +224,7 @@ func (h *harness) young() (count int) {
 	return count
 }
 
-// TestRecoveryLeavesTheHook: what was to be called after the commit is owed.
+// TestRecoveryLeavesTheHook: gc commits the run and reports that its hook was not called.
 func TestRecoveryLeavesTheHook(t *testing.T) {
 	h := newHarness(t)
 	h.hook(`test "$(cat "$SCIDEX_OUTPUT_DIR/two")" = names`)
@@ -242,7 +242,7 @@ func TestRecoveryLeavesTheHook(t *testing.T) {
 	h.mustRun("rm", id)
 }
 
-// TestKeptFromMemory has no room for the outcome of a run in memory: its files go to disk, and what cannot go there is named.
+// TestKeptFromMemory has no room for the outcome of a run in memory: its files go to disk, and those that cannot are reported.
 func TestKeptFromMemory(t *testing.T) {
 	h := newHarness(t)
 	h.emptied().mustRun("ls")

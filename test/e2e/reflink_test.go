@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// reflinkSize is what mkfs.xfs(8) takes at least, all of it a hole at first.
+// reflinkSize is the least that mkfs.xfs(8) accepts, at first one hole.
 const reflinkSize = 512 << 20
 
-// onReflinks puts the root of a harness into an image of XFS, where files can share their data. It is mounted for each
-// command alone, in a mount namespace that ends with it.
+// onReflinks puts the root of a harness into an image of XFS, where files can share their data. It is mounted only for
+// each command, in a mount namespace that ends with it.
 func onReflinks(t *testing.T) *harness {
 	t.Helper()
 	h := newHarness(t)
@@ -37,13 +37,13 @@ func onReflinks(t *testing.T) *harness {
 	return h
 }
 
-// mounted is scidex-oci where the image is the root of the harness.
+// mounted runs scidex-oci with the image as the root of the harness.
 func (h *harness) mounted(args ...string) *exec.Cmd {
 	return h.command("unshare", append(flags("--mount", "sh", "-c", `mount -o loop disk "$0" && exec "$@"`, h.root, theHost.bin), args...)...)
 }
 
-// TestPostProcessSharesData: where the file system can, a hook's copies take no space (FICLONE), and are copies all
-// the same.
+// TestPostProcessSharesData: if the file system can share data, a hook's copies take no space (FICLONE), and are still
+// copies.
 func TestPostProcessSharesData(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: only root can mount a file system that shares data; the tests as root do")

@@ -21,7 +21,7 @@ type refusal struct {
 
 const idForm = "1 to 128 letters, digits"
 
-// onCommandLine are refusals of what is not a manifest. $ID in an argument is a good id.
+// onCommandLine are refusals of command lines. $ID in an argument is a good id.
 var onCommandLine = map[string]refusal{
 	"id ..":             {args: flags("--id", "..", "--", "true"), words: flags(`".."`, idForm)},
 	"id .":              {args: flags("--id", ".", "--", "true"), words: flags(`"."`, idForm)},
@@ -211,7 +211,7 @@ func (r refusal) run(t *testing.T) {
 	untouched(h, tmp)
 }
 
-// makeRefusedFiles makes what the refusals name, and a directory for working directories.
+// makeRefusedFiles makes the files that the refusals name, and a directory for working directories.
 func makeRefusedFiles(h *harness) (tmp string) {
 	h.t.Helper()
 	h.write("file", "text\n", 0o644)
@@ -222,7 +222,7 @@ func makeRefusedFiles(h *harness) (tmp string) {
 	h.write("config.yaml", "pids: 7\nmemroy: 1GiB\n", 0o644)
 	tmp = filepath.Join(filepath.Dir(h.dir), "tmp")
 	h.setenv("SCIDEX_OCI_TMP", tmp)
-	// The path of a socket is short (unix(7)): it is made where it is short and moved.
+	// The path of a socket is short (unix(7)): it is made at a short path and moved.
 	short, err := os.MkdirTemp("/tmp", "e2e-")
 	if err != nil {
 		h.t.Fatal(err)

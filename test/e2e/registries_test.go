@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/registry/registrytest"
 )
 
-// newConfiguredSite is a site whose registry wants a client certificate and is known by files alone, as podman's users and
-// operators have them.
+// newConfiguredSite is a site whose registry requires a client certificate and is configured only by files, as podman's
+// users and operators have them.
 func newConfiguredSite(t *testing.T) *registrySite {
 	t.Helper()
 	s := newRegistrySite(t)
@@ -50,7 +50,7 @@ func (s *registrySite) account(name, key, password string) {
 	s.write(name, fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, key, account), 0o600)
 }
 
-// TestRegistriesConfigured drives what docs/images.md says about certificates, mirrors, credentials and short names.
+// TestRegistriesConfigured tests what docs/images.md says about certificates, mirrors, credentials and short names.
 func TestRegistriesConfigured(t *testing.T) {
 	s := newConfiguredSite(t)
 	for _, c := range []struct {
@@ -148,7 +148,7 @@ func configuredMirrors(t *testing.T, s *registrySite) {
 	if got := s.mustRun("config", "get", "registries."+s.Address+".mirrors").stdout; got != "127.0.0.1:1/none\n"+mirror.Address+"\n" {
 		t.Errorf("the mirrors are %q", got)
 	}
-	// The mirror has an account of its own, and the registry's is not for it.
+	// The mirror has an account of its own, and does not get the registry's.
 	out := s.expectPulled(t)
 	if strings.Count(out.stderr, "a mirror is passed over") != 2 || len(s.Seen("")) == 0 {
 		t.Errorf("%d requests of the registry: %s", len(s.Seen("")), out.stderr)

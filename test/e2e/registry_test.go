@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/registry/registrytest"
 )
 
-// registrySite is a registry with the image "image:1", a proxy before it, and a harness whose user may ask both.
+// registrySite is a registry with the image "image:1", a proxy before it, and a harness whose user has accounts for both.
 type registrySite struct {
 	*harness
 	*registrytest.Proxy
@@ -195,7 +195,7 @@ func registryAtOnce(t *testing.T, s *registrySite) {
 	s.expectPulled(t)
 }
 
-// half sends half of the large layer, the first time that it is asked for, and then does what end says.
+// half sends half of the large layer at the first request for it, and then calls end.
 func (s *registrySite) half(end func(*http.Request)) registrytest.Fault {
 	first := make(chan struct{}, 1)
 	first <- struct{}{}
@@ -220,7 +220,7 @@ func (s *registrySite) half(end func(*http.Request)) registrytest.Fault {
 	}
 }
 
-// expectRange demands that the last request for the large layer was for the part that was missing.
+// expectRange checks that the last request for the large layer was for the missing part.
 func (s *registrySite) expectRange(t *testing.T) {
 	t.Helper()
 	seen := s.Seen(s.big)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestRemoveIsHindered: where a kept directory cannot be removed, rm says which, keeps the record, and removes both
-// when it can.
+// TestRemoveIsHindered: if a kept directory cannot be removed, rm names it, keeps the record, and removes both when it
+// can.
 func TestRemoveIsHindered(t *testing.T) {
 	h := newHarness(t)
 	base := h.path("base")
@@ -36,7 +36,7 @@ func TestRemoveIsHindered(t *testing.T) {
 	}
 }
 
-// TestRemoveOnAnotherDevice: rm removes no directory that it cannot tell from another one, and says that it is there.
+// TestRemoveOnAnotherDevice: rm removes no directory that it cannot identify, and reports it.
 func TestRemoveOnAnotherDevice(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: only root can mount a file system; the tests as root do")
@@ -70,8 +70,8 @@ func TestRemoveOnAnotherDevice(t *testing.T) {
 	}
 }
 
-// hinder keeps the directory below base from being removed, until free or the test's end: by a mount, or, for who
-// cannot mount, by base's mode.
+// hinder keeps the directory below base from being removed, until free or the test's end: by a mount, or, for a user
+// who cannot mount, by base's mode.
 func hinder(t *testing.T, base, dir string) (free func()) {
 	t.Helper()
 	set, unset := func() error { return os.Chmod(base, 0o555) }, func() error { return os.Chmod(base, 0o755) }

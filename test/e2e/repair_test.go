@@ -30,7 +30,7 @@ func overwrite(t *testing.T, path string) {
 	}
 }
 
-// TestRepair: what is kept, exported or the script itself mends blobs, of a log there is no other copy.
+// TestRepair: kept and exported files and the script itself repair blobs; of a log there is no other copy.
 func TestRepair(t *testing.T) {
 	h := newHarness(t)
 	id := h.newID()
@@ -58,7 +58,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// TestS3Repair: a bucket is repaired from what is kept of its blobs here, and a second time nothing is to be done.
+// TestS3Repair: a bucket is repaired from the local copies of its blobs, and a second time nothing is left to do.
 func TestS3Repair(t *testing.T) {
 	h, b := inS3(t)
 	id := h.newID()

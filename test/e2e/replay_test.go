@@ -73,7 +73,7 @@ func TestReplayExamples(t *testing.T) {
 	}
 }
 
-// TestReplayScientific: so do those that draw, on the image they draw with.
+// TestReplayScientific: so do those that draw, on the image scientific.
 func TestReplayScientific(t *testing.T) {
 	h := newHarness(t)
 	h.recipeImage("scientific")
@@ -94,7 +94,7 @@ func TestReplayScientific(t *testing.T) {
 	}
 }
 
-// TestAgainWithAnotherScript: what is repeated has the script as it was kept, and one that is named instead where one is.
+// TestAgainWithAnotherScript: --again runs the kept script, or another script if one is named.
 func TestAgainWithAnotherScript(t *testing.T) {
 	h := newHarness(t)
 	h.write("one.sh", "echo one >out\n", 0o644)
@@ -118,7 +118,7 @@ func TestAgainWithAnotherScript(t *testing.T) {
 	}
 }
 
-// --again runs the script that was recorded. Where the file has changed since, it says so with the command that runs the file.
+// --again runs the script that was recorded. If the file has changed since, it says so with the command that runs the file.
 func TestAgainAfterAChange(t *testing.T) {
 	h := newHarness(t)
 	id, script := h.newID(), h.write("fit.sh", "echo old >out\n", 0o644)
@@ -139,7 +139,7 @@ func TestAgainAfterAChange(t *testing.T) {
 	}
 }
 
-// TestAgainOnImage: a replay and --reuse take the image for what it is, and not for its name.
+// TestAgainOnImage: a replay and --reuse compare the image's digest, and not its name.
 func TestAgainOnImage(t *testing.T) {
 	h := newHarness(t)
 	h.recipeImage("python")
@@ -179,7 +179,7 @@ func TestAgainOnImage(t *testing.T) {
 	}
 }
 
-// TestReplayExplainsDifferences: what cannot be the same twice is caught, with the hint that fits.
+// TestReplayExplainsDifferences: outputs that differ each time are found, with the hint that fits.
 func TestReplayExplainsDifferences(t *testing.T) {
 	for hint, script := range map[string]string{
 		"time_stamp":  "import datetime\nopen('out', 'w').write('made at %s\\n' % datetime.datetime.now().isoformat())\n",
@@ -226,7 +226,7 @@ open('out', 'w').write(''.join('%r\n' % total() for _ in range(20)))
 	}
 }
 
-// TestReplayInputs: inputs that are missing or not what they were are named, and nothing is run.
+// TestReplayInputs: missing or changed inputs are named, and nothing is run.
 func TestReplayInputs(t *testing.T) {
 	for _, mode := range []string{"listing", "full"} {
 		t.Run(mode, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestReplayInputs(t *testing.T) {
 	}
 }
 
-// TestReplayRefuses what has no end to compare with, and what it is told wrong.
+// TestReplayRefuses runs without an end to compare with, and wrong arguments.
 func TestReplayRefuses(t *testing.T) {
 	h := newHarness(t)
 	h.mustRefuse([]string{"replay", "nobody"}, "no run")
@@ -277,7 +277,7 @@ func TestReplayRefuses(t *testing.T) {
 	}
 }
 
-// TestDeterministic: what the analysis finds, and what the kernel says, against a run that did not ask for it.
+// TestDeterministic: compares what the analysis and the kernel report with a run that is not deterministic.
 func TestDeterministic(t *testing.T) {
 	h := newHarness(t)
 	const look = `cat /proc/self/personality; grep -E 'stack|heap' /proc/self/maps | cut -d' ' -f1
@@ -354,7 +354,7 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// TestReusePrints: what was printed then is printed now, on the same streams.
+// TestReusePrints: the earlier output is printed again, on the same streams.
 func TestReusePrints(t *testing.T) {
 	h := newHarness(t)
 	run := flags("run", "--reuse", "--log-size", "64KiB", "--rootfs", h.tree("rootfs", alpine(nil)), "--", "sh", "-c", `printf 'a\0b'; echo to-err >&2; head -c 100000 /dev/zero`)
@@ -380,7 +380,7 @@ func TestReusePrints(t *testing.T) {
 	}
 }
 
-// TestReuseNever: not what failed, not what is gone, not what nobody can know to be the same.
+// TestReuseNever: --reuse takes no failed run, none whose outputs are gone, and none that may not be the same.
 func TestReuseNever(t *testing.T) {
 	h := newHarness(t)
 	h.setenv("TOKEN", "s3cret")

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// floodsProxy keeps as many connections open as the proxy takes, with a header in each that has no end, and then asks once by another.
+// floodsProxy keeps as many connections open as the proxy takes, with an endless header in each, and then sends one
+// request over another.
 const floodsProxy = `cat >flood.py <<'END'
 import socket
 held = []
@@ -30,7 +31,8 @@ END
 python3 flood.py
 curl -sS -m 170 http://api.example.org/two; exit 0`
 
-// TestRequestsProxyOutOfMemory: a proxy that gets no more memory ends, and nothing opens in its place. With its memory it outlives the flood.
+// TestRequestsProxyOutOfMemory: a proxy that gets no more memory ends, and nothing is reachable without it. With enough
+// memory it survives the flood.
 func TestRequestsProxyOutOfMemory(t *testing.T) {
 	for kind, s := range surfers(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -54,7 +56,7 @@ func TestRequestsProxyOutOfMemory(t *testing.T) {
 	}
 }
 
-// starve lets a process have no more data than that from now on, as its own user.
+// starve bounds a process' data from now on, as its own user.
 func starve(t *testing.T, pid int, limit uint64) {
 	t.Helper()
 	var of unix.Stat_t
@@ -68,7 +70,7 @@ func starve(t *testing.T, pid int, limit uint64) {
 	}
 }
 
-// slowReader asks for an answer without an end and reads nothing of it, until it may go on.
+// slowReader requests an endless answer and reads nothing of it until it may go on.
 const slowReader = `cat >slow.py <<'END'
 import os, socket, time
 c = socket.create_connection(("127.0.0.1", 3128))
@@ -81,7 +83,8 @@ while not os.path.exists("end"): time.sleep(0.05)
 END
 python3 slow.py`
 
-// TestRequestsEndless: of an answer that is not read no more is fetched than fits into the sockets, and one whose reader is gone ends.
+// TestRequestsEndless: of an answer that is not read only as much is received as fits into the sockets, and an answer
+// whose reader is gone ends.
 func TestRequestsEndless(t *testing.T) {
 	const sockets = 64 << 20 // far more than the buffers of two connections, far less than is read then
 	for kind, s := range surfers(t) {
@@ -129,7 +132,7 @@ func TestRequestsEndlessUpload(t *testing.T) {
 	}
 }
 
-// TestRequestsStopped: a server that does not end its answer does not keep a run that is stopped from its end.
+// TestRequestsStopped: a server that does not end its answer does not delay the end of a stopped run.
 func TestRequestsStopped(t *testing.T) {
 	for kind, s := range surfers(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -148,8 +151,8 @@ func TestRequestsStopped(t *testing.T) {
 	}
 }
 
-// TestRequestsDownload downloads 1 GiB over TLS by curl, in turns in a run by the proxy and outside without it. Its figures are in
-// docs/PERFORMANCE.md.
+// TestRequestsDownload downloads 1 GiB over TLS by curl, alternately in a run through the proxy and outside without it.
+// Its figures are in docs/PERFORMANCE.md.
 func TestRequestsDownload(t *testing.T) {
 	const get = `curl -sSf --cacert "$0" -o /dev/null -w '%{size_download} %{speed_download}\n' 'https://api.example.org/large?1073741824'`
 	for kind, s := range surfers(t) {

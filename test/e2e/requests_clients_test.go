@@ -12,7 +12,8 @@ import (
 	ran "github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// clients are scripts by the libraries and programs that analyses download with. Each reads one file by http, where it can, and one by https.
+// clients are scripts with the libraries and programs that analyses download with. Each reads one file by http, if it
+// can, and one by https.
 var clients = map[string]struct{ script, asks string }{
 	"curl": {
 		"curl -sSf http://api.example.org/files/a.csv && curl -sSf --cacert /inputs/ca.crt https://api.example.org/files/b.csv",
@@ -50,7 +51,7 @@ CURL_CA_BUNDLE=/inputs/ca.crt Rscript ask.R`, "a.csv b.csv"},
 	},
 }
 
-// askingFrom is a script that asks for both files.
+// askingFrom is a script that requests both files.
 func askingFrom(text string) string {
 	return `cat >ask.py <<'END'
 URLS = ["http://api.example.org/files/a.csv", "https://api.example.org/files/b.csv"]
@@ -108,7 +109,7 @@ func (i *internet) wheel(files map[string]string) {
 	}
 }
 
-// TestRequestsClients: what analyses download with finds the proxy by the variables, and nothing without them.
+// TestRequestsClients: these programs find the proxy by the variables, and reach nothing without them.
 func TestRequestsClients(t *testing.T) {
 	all := surfers(t)
 	all["root"].publish()

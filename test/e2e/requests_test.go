@@ -15,7 +15,7 @@ import (
 	ran "github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// surfer is a caller whose analyses may ask hosts: root, or an ordinary user without ids of their own.
+// surfer is a caller whose analyses may send requests to hosts: root, or an ordinary user without ids of their own.
 type surfer struct {
 	*internet
 	h       *harness
@@ -60,7 +60,7 @@ func (s surfer) readable(name string, content []byte) string {
 	return path
 }
 
-// ask runs a shell script as an analysis that may ask api.example.org.
+// ask runs a shell script as an analysis that may send requests to api.example.org.
 func (s surfer) ask(t *testing.T, config, script string, more ...string) (ran.Result, outcome) {
 	t.Helper()
 	args := append([]string{"--config", config, "run", "--id", s.h.newID(), "--json", "--limits", "best-effort", "--data=none", "--docs=none", "--allow-host", "api.example.org"}, more...)
@@ -100,7 +100,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestRequestsRefused: each attack works by a proxy that looks at nothing, in the same network; by ours no server sees anything.
+// TestRequestsRefused: each attack works through a proxy without checks in the same network; through scidex-oci's no
+// server sees anything.
 func TestRequestsRefused(t *testing.T) {
 	for kind, s := range surfers(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -142,7 +143,7 @@ func TestRequestsRefused(t *testing.T) {
 	}
 }
 
-// worksOutside asks from where scidex-oci runs.
+// worksOutside sends the request from the network namespace of scidex-oci.
 func (s surfer) worksOutside(t *testing.T, url string) {
 	t.Helper()
 	in := s.h.in(t)
@@ -152,7 +153,7 @@ func (s surfer) worksOutside(t *testing.T, url string) {
 	}
 }
 
-// TestRequestsNotPermitted: nothing is run where no config file, or not each of them, permits the host.
+// TestRequestsNotPermitted: nothing is run if not every config file permits the host.
 func TestRequestsNotPermitted(t *testing.T) {
 	h := newHarness(t)
 	run := func(config string, more ...string) []string {
@@ -180,7 +181,7 @@ func TestRequestsNotPermitted(t *testing.T) {
 	}
 }
 
-// asking starts an analysis that asks once, says "asked", waits for the file go in /work, and asks again.
+// asking starts an analysis that sends a request, prints "asked", waits for the file go in /work, and sends another.
 func (s surfer) asking(t *testing.T, config string) (l *launch, proxy int) {
 	t.Helper()
 	return s.askingThen(t, config, "curl -sS -m 5 http://api.example.org/two; exit 0")
@@ -205,7 +206,7 @@ func (s surfer) askingThen(t *testing.T, config, then string) (l *launch, proxy 
 	return l, 0
 }
 
-// resume lets it ask again.
+// resume lets it send the next request.
 func (s surfer) resume(t *testing.T, l *launch) ran.Result {
 	t.Helper()
 	s.say(t, l, "go")
@@ -230,8 +231,8 @@ func (l *launch) result(t *testing.T) (r ran.Result) {
 	return r
 }
 
-// TestRequestsProxyLost: with its proxy killed or stopped an analysis asks nothing more, and the result says the first. Without that, it
-// asks twice.
+// TestRequestsProxyLost: if its proxy is killed or stopped, an analysis sends no further request, and the result says
+// that it was killed. Otherwise it sends two.
 func TestRequestsProxyLost(t *testing.T) {
 	for kind, s := range surfers(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -410,7 +411,7 @@ func TestRequestsInject(t *testing.T) {
 	}
 }
 
-// TestRequestsSelftest: what is out of reach is so by the proxy too, and the report says that it was asked.
+// TestRequestsSelftest: targets out of reach are so through the proxy too, and the report names it.
 func TestRequestsSelftest(t *testing.T) {
 	s := surfers(t)["root"]
 	db := s.listen(publicAddress + ":5432")

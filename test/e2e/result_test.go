@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// result is what `run --json` and `show --json` print, as the documents promise it: a reader of its own,
-// so that a field which is renamed or lost is found out.
+// result is what `run --json` and `show --json` print, as the documents promise it: an independent reader, so that a
+// renamed or lost field is noticed.
 type result struct {
 	V        int     `json:"v"`
 	ID       string  `json:"id"`
@@ -330,7 +330,7 @@ var reasonsOf = map[string][]string{
 	"queued":   {""},
 }
 
-// check returns what of a result contradicts itself or the documents.
+// check returns contradictions of a result with itself or with the documents.
 func (r result) check() (wrong []error) {
 	must := func(ok bool, format string, args ...any) {
 		if !ok {
@@ -372,14 +372,14 @@ func (r result) check() (wrong []error) {
 	return wrong
 }
 
-// checkRootfs holds what is told of the root filesystem to what it is: only an image has digests.
+// checkRootfs checks the fields about the root filesystem: only an image has digests.
 func (r result) checkRootfs() (wrong []error) {
 	s := r.Sandbox
 	image := s.Rootfs != "host" && !strings.HasPrefix(s.Rootfs, "/")
 	if (s.Reference != nil) != image || s.Reference != nil && *s.Reference == "" {
 		wrong = append(wrong, fmt.Errorf("rootfs_reference of the root filesystem %q: %v", s.Rootfs, s.Reference))
 	}
-	// Nobody vouches for the root of a run that was ended before the check was.
+	// The root of a run that ended before the check of its root is not verified.
 	if vouched := s.RootfsDigest != nil; vouched && !image || !vouched && image && (r.State == "complete" || r.State == "failed") {
 		wrong = append(wrong, fmt.Errorf("%s on the root filesystem %q: rootfs_digest %v", r.State, s.Rootfs, s.RootfsDigest))
 	}
@@ -391,7 +391,7 @@ func (r result) checkRootfs() (wrong []error) {
 	return wrong
 }
 
-// checkSandbox holds the promises about every run that came as far as its first instruction.
+// checkSandbox checks the promises about every run that executed its first instruction.
 func (r result) checkSandbox() (wrong []error) {
 	s := r.Sandbox
 	if !s.UserNamespace || s.Network != "none" || s.Seccomp != "enforced" || s.Rootfs != r.Analysis.Rootfs || s.UIDOnHost <= 0 {
@@ -420,7 +420,7 @@ func (r result) checkSandbox() (wrong []error) {
 	return wrong
 }
 
-// checkSeries holds the promises about the series: bounded, in order, ended by the end, with the peaks in it.
+// checkSeries checks the promises about the series: bounded, in order, ended by the end, with the peaks in it.
 func (r result) checkSeries() (wrong []error) {
 	s, u := r.Series, r.Usage
 	if s == nil || len(s.TMS) == 0 {

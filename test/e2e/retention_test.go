@@ -27,7 +27,7 @@ func (h *harness) made(flags ...string) result {
 	return r
 }
 
-// age makes all blobs older than what gc leaves alone.
+// age makes all blobs old enough for gc.
 func (h *harness) age() {
 	h.t.Helper()
 	then := time.Now().Add(-2 * time.Hour)
@@ -97,7 +97,7 @@ func TestPin(t *testing.T) {
 	}
 }
 
-// TestRetention: gc takes what the flags say, beside a run that is alive, and nothing without them.
+// TestRetention: gc removes what the flags say, next to a living run, and nothing without them.
 func TestRetention(t *testing.T) {
 	h := newHarness(t)
 	var runs []result
@@ -151,7 +151,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestOutputsOnly: rows, digests and logs stay; who asks for the contents is told what became of them.
+// TestOutputsOnly: rows, digests and logs stay; a request for the contents says what became of them.
 func TestOutputsOnly(t *testing.T) {
 	h := newHarness(t)
 	id := h.newID()
@@ -197,7 +197,7 @@ func TestOutputsOnly(t *testing.T) {
 	}
 }
 
-// TestRetentionFromConfig: the config file says the same, and the command line takes it back.
+// TestRetentionFromConfig: the config file has the same settings, and the command line overrides them.
 func TestRetentionFromConfig(t *testing.T) {
 	h := newHarness(t)
 	old, last := h.made().ID, h.made().ID
@@ -245,7 +245,7 @@ func TestRetentionOfAnotherRoot(t *testing.T) {
 	h.whole()
 }
 
-// TestOnlyCopyStays: what a run wrote that was not committed is in its directory alone.
+// TestOnlyCopyStays: a directory with the only copy of an uncommitted run's files is kept.
 func TestOnlyCopyStays(t *testing.T) {
 	h := newHarness(t)
 	good, bad := h.made("--keep", "always"), h.made("--keep", "always")
@@ -261,7 +261,7 @@ with sqlite3.connect(sys.argv[1]) as catalog:
 	h.mustRun("rm", bad.ID)
 }
 
-// started starts a gc that takes all runs but the newest.
+// started starts a gc that removes all runs but the newest.
 func (h *harness) started() *exec.Cmd {
 	h.t.Helper()
 	cmd := h.command(theHost.bin, "gc", "--keep-last", "1")
@@ -271,7 +271,7 @@ func (h *harness) started() *exec.Cmd {
 	return cmd
 }
 
-// TestRetentionIsKilled: a gc that is killed leaves no row without its blob, and the next one ends what it began.
+// TestRetentionIsKilled: a gc that is killed leaves no row without its blob, and the next one completes the removal.
 func TestRetentionIsKilled(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -325,7 +325,7 @@ func (h *harness) lockBlobs() (free func()) {
 	return func() { f.Close() }
 }
 
-// TestRetentionTogether: of several gcs each run is taken by one.
+// TestRetentionTogether: if several gcs run at once, each run is removed by one.
 func TestRetentionTogether(t *testing.T) {
 	h := newHarness(t)
 	want := map[string]int{}
@@ -424,7 +424,7 @@ os.symlink("top.csv", "link.csv")
 	h.mustRefuse([]string{"outputs", "find", "a", "--limit", "-1"}, "give a number of outputs")
 }
 
-// TestExportOfATamperedBlob: what is not what it was is named and not exported.
+// TestExportOfATamperedBlob: a changed blob is named and not exported.
 func TestExportOfATamperedBlob(t *testing.T) {
 	h := newHarness(t)
 	r := h.made()
@@ -443,7 +443,7 @@ func TestExportOfATamperedBlob(t *testing.T) {
 	}
 }
 
-// Who may not delete rows is refused before anything is touched; pinning and finding are allowed.
+// A role that may not delete rows is refused before anything is changed; pinning and finding are allowed.
 func TestPostgresRetention(t *testing.T) {
 	h, db := inPostgres(t)
 	first, second := h.made("--keep", "always"), h.made()

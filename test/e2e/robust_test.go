@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestSignalToTheWholeGroup: a service manager sends SIGTERM to every process of a unit. The supervisor
-// leaves that to the launcher, and nothing that was written is lost.
+// TestSignalToTheWholeGroup: a service manager sends SIGTERM to every process of a unit. The supervisor leaves the end
+// to the launcher, and no output is lost.
 func TestSignalToTheWholeGroup(t *testing.T) {
 	h := newHarness(t)
 	id := h.newID()
@@ -46,7 +46,7 @@ func TestReaderThatStalls(t *testing.T) {
 	write.Close()
 	until(t, hangTimeout, "the analysis runs", func() bool { return grandchildren(cmd.Process.Pid) > 0 })
 	until(t, hangTimeout, "the analysis has timed out", func() bool { return grandchildren(cmd.Process.Pid) == 0 })
-	// A signal that is faster than the news of the end is a wish to stop; the next insists.
+	// A signal that comes before the launcher knows of the end stops the run; the next one insists.
 	stopInsisting := insist(t, cmd.Process)
 	_ = cmd.Wait() // its code is looked at
 	stopInsisting()
@@ -56,7 +56,7 @@ func TestReaderThatStalls(t *testing.T) {
 	}
 }
 
-// insist sends SIGTERM every second until it is told that this was enough.
+// insist sends SIGTERM every second until the returned function is called.
 func insist(t *testing.T, process *os.Process) (enough func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -96,7 +96,7 @@ func grandchildren(launcher int) int {
 	return count
 }
 
-// TestIgnoredHangup: what nohup has switched off stays off.
+// TestIgnoredHangup: a signal that nohup has set to be ignored stays ignored.
 func TestIgnoredHangup(t *testing.T) {
 	h := newHarness(t)
 	end := h.flag()

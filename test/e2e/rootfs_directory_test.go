@@ -15,8 +15,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/landlock"
 )
 
-// TestRootfsDirectories runs in unpacked root filesystems of many layouts. In all of them a run has what is
-// its own.
+// TestRootfsDirectories runs in unpacked root filesystems of many layouts. In all of them a run has its own
+// directories.
 func TestRootfsDirectories(t *testing.T) {
 	h := newHarness(t)
 	h.write("given/x", "given", 0o644)
@@ -90,8 +90,7 @@ $f find / -name IMAGE -o -name '*' -path /proc -prune -o -path /dev -prune | $f 
 	}
 }
 
-// TestRootfsLeadsNowhere: what a hostile root filesystem has at its top leads to the host outside, and
-// nowhere inside.
+// TestRootfsLeadsNowhere: links at the top of a hostile root filesystem lead to the host outside, and nowhere inside.
 func TestRootfsLeadsNowhere(t *testing.T) {
 	h := newHarness(t)
 	h.write("secret/passwd", "CANARY", 0o644)
@@ -154,7 +153,7 @@ exit 0
 	if after := snapshot(t, secret); !maps.Equal(before, after) {
 		t.Errorf("files of the host changed:\n%s", changes(before, after))
 	}
-	// What is to be mounted is not led by them either, and hides none that others rely on.
+	// They do not redirect mounts either, and no mount hides a link that others rely on.
 	h.write("given", "", 0o644)
 	for _, destination := range []string{"/opt/x", "/srv", "/canary", "/bin2/x"} {
 		args := []string{"run", "--id", h.newID(), "--rootfs", dir, "--input", "given:" + destination, "--", "true"}
@@ -166,7 +165,7 @@ exit 0
 	}
 }
 
-// TestRootfsRefused: what cannot or must not be shown is refused with the way out.
+// TestRootfsRefused: directories that cannot or must not be shown are refused, with advice.
 func TestRootfsRefused(t *testing.T) {
 	h := newHarness(t)
 	dir := h.tree("tree", alpine(nil))
@@ -226,7 +225,7 @@ func TestRootfsManifest(t *testing.T) {
 	}
 }
 
-// TestRootfsBundle: a bundle of a root filesystem does under the distribution's runc what the run does.
+// TestRootfsBundle: a bundle of a root filesystem gives the same result under the distribution's runc as the run.
 func TestRootfsBundle(t *testing.T) {
 	h := newHarness(t)
 	h.write("data/x", "given\n", 0o644)
@@ -250,8 +249,8 @@ func TestRootfsBundle(t *testing.T) {
 	}
 }
 
-// TestRootfsAttacks lets those who write everywhere loose on a root filesystem in which everybody has every
-// right; in a single run, and in one that was made ready ahead.
+// TestRootfsAttacks runs the attacks that write everywhere on a root filesystem in which everybody has every right; in
+// a single run, and in a prepared one.
 func TestRootfsAttacks(t *testing.T) {
 	sum := tally{}
 	for _, name := range []string{"readonly.py", "root.py"} {

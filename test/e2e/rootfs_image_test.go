@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// imageConfig is what an image says besides its files (OCI image specification, config.md).
+// imageConfig is an image's configuration (OCI image specification, config.md).
 type imageConfig struct {
 	Env        []string
 	Entrypoint []string            `json:",omitempty"`
@@ -147,7 +147,7 @@ func (h *harness) images() map[string]imageLine {
 // roots are the unpacked roots of images.
 func (h *harness) roots() []string { return matches(filepath.Join(h.root, "images/roots/*/tree")) }
 
-// TestRootfsImage: what of an image counts, and what a result says of it.
+// TestRootfsImage: which parts of an image are used, and what a result says about it.
 func TestRootfsImage(t *testing.T) {
 	h := newHarness(t)
 	packages := "sha256:" + strings.Repeat("ab", 32)
@@ -192,7 +192,7 @@ func TestRootfsImage(t *testing.T) {
 	}
 }
 
-// reachable lets the ids of root's containers come as far as the bundles and the roots of images.
+// reachable lets the ids of root's containers reach the bundles and the roots of images.
 func (h *harness) reachable() {
 	h.t.Helper()
 	modes := map[string]os.FileMode{h.dir: 0o755}
@@ -211,7 +211,7 @@ func (h *harness) reachable() {
 	}
 }
 
-// TestRootfsImageBundle: a bundle of an image does under the distribution's runc what the run does.
+// TestRootfsImageBundle: a bundle of an image gives the same result under the distribution's runc as the run.
 func TestRootfsImageBundle(t *testing.T) {
 	h := newHarness(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{Env: []string{"PATH=/bin", "GREETING=hello"}})
@@ -291,7 +291,7 @@ func TestRootfsShared(t *testing.T) {
 	}
 }
 
-// keysBelow lists what a snapshot says of a directory.
+// keysBelow lists the entries of a snapshot below a directory.
 func keysBelow(snapshot map[string]string, dir string) (lines []string) {
 	for path, what := range snapshot {
 		if strings.HasPrefix(path, dir) {
@@ -302,8 +302,8 @@ func keysBelow(snapshot map[string]string, dir string) (lines []string) {
 	return lines
 }
 
-// TestRootfsDamaged: nothing is committed as a result of a root filesystem that was changed. It is made anew, or where
-// others use it, refused.
+// TestRootfsDamaged: no result of a changed root filesystem is committed. The root is made again, or, if others use it,
+// refused.
 func TestRootfsDamaged(t *testing.T) {
 	h := newHarness(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})
@@ -318,7 +318,7 @@ func TestRootfsDamaged(t *testing.T) {
 		}
 	}
 	spoil()
-	// As the check goes on beside the start it ends before the root is mounted, or after it. Both are said.
+	// The check runs during the start and ends before the root is mounted or after it; both are reported.
 	r := run()
 	switch {
 	case r.State == "complete" && strings.Contains(strings.Join(r.Warnings, "\n"), "was made again"):
@@ -351,7 +351,7 @@ func TestRootfsDamaged(t *testing.T) {
 	h.mustRun("stop", user)
 }
 
-// holdCheck keeps whatever opens the seal of the root from reading it until resume.
+// holdCheck keeps any process that opens the seal of the root from reading it until resume.
 func (h *harness) holdCheck() (resume func()) {
 	h.t.Helper()
 	seal := filepath.Join(filepath.Dir(h.roots()[0]), "seal")
@@ -382,8 +382,8 @@ func (h *harness) holdCheck() (resume func()) {
 	}
 }
 
-// TestRootfsCheckIsConcurrent: an analysis does not wait for the check of its root, but its result does, and what is found
-// ends it.
+// TestRootfsCheckIsConcurrent: an analysis does not wait for the check of its root, but its result does, and a damaged
+// root ends it.
 func TestRootfsCheckIsConcurrent(t *testing.T) {
 	h := newHarness(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})
@@ -429,7 +429,7 @@ func TestRootfsCheckIsConcurrent(t *testing.T) {
 	}
 }
 
-// TestRootfsAgain: a run is repeated on what it ran on, or not at all, unless the image is named anew.
+// TestRootfsAgain: a run is repeated on the same root filesystem, or not at all, unless the image is named again.
 func TestRootfsAgain(t *testing.T) {
 	h := newHarness(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})
@@ -450,8 +450,8 @@ func TestRootfsAgain(t *testing.T) {
 	h.start("--again", id).expect(t, "complete", "exit", 0)
 }
 
-// TestRootfsHeld: the supervisor too holds the root, which may live a moment longer than its launcher; of a run that
-// was killed nothing does.
+// TestRootfsHeld: the supervisor, which may live a moment longer than its launcher, also holds the root; nothing of a
+// killed run does.
 func TestRootfsHeld(t *testing.T) {
 	h := newHarness(t)
 	h.importImage("small", h.tree("tree", alpine(nil)), imageConfig{})

@@ -108,7 +108,7 @@ func (h *harness) pythonTree(name string) string {
 	return root
 }
 
-// copyTree copies files and directories but those of certain names; links are passed over.
+// copyTree copies files and directories except those of certain names; links are skipped.
 func copyTree(source, target string, except ...string) error {
 	return filepath.WalkDir(source, func(path string, d fs.DirEntry, err error) error {
 		switch {

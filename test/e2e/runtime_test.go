@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probe is a script that tells of the Python that runs it, and needs a package that only the runtime has.
+// probe is a script that prints which Python runs it, and needs a package that only the runtime has.
 const probe = `
 import importlib.metadata, os, subprocess, sys
 import whales
@@ -26,13 +26,13 @@ for name in "new", "lib/new", "bin/python3":
         print(type(e).__name__, e.errno)
 `
 
-// probed is what it says where the runtime is at prefix. The runtime is read-only (EROFS).
+// probed is its output if the runtime is at prefix. The runtime is read-only (EROFS).
 func probed(prefix, base, virtualEnv, condaPrefix string) string {
 	return fmt.Sprintf("%s %s 94 1.0 %s %s\n94 of %s\n%s", prefix, base, virtualEnv, condaPrefix, prefix, strings.Repeat("OSError 30\n", 3))
 }
 
-// runtimePlaces are directories to make runtimes in: below /tmp, where a run has a tmpfs, and as root one where
-// the root filesystem has nothing.
+// runtimePlaces are directories to make runtimes in: below /tmp, which is a tmpfs in a run, and for root a path that
+// the root filesystem lacks.
 func (h *harness) runtimePlaces() []string {
 	h.t.Helper()
 	places := []string{h.dir}
@@ -68,12 +68,12 @@ func (h *harness) tool(name string, args ...string) string {
 func (h *harness) venv(python, dir string) string {
 	h.t.Helper()
 	h.tool(python, "-m", "venv", "--without-pip", dir)
-	h.furnish(dir)
+	h.addPackage(dir)
 	return dir
 }
 
-// furnish installs a package, and a program that begins with the environment's own path as pip writes it.
-func (h *harness) furnish(prefix string) {
+// addPackage installs a package, and a program whose first line has the environment's path, as pip writes it.
+func (h *harness) addPackage(prefix string) {
 	h.t.Helper()
 	site := h.tool(prefix+"/bin/python3", "-c", "import site; print(site.getsitepackages()[-1])")
 	for name, text := range map[string]string{
@@ -124,14 +124,14 @@ func TestRuntimeVenv(t *testing.T) {
 		own := h.venv("/usr/bin/python3", place+"/own")
 		h.probeIn(own, probed(own, "/usr", own, "None"))
 
-		// Its base is found by its links, by its configuration alone, and through a link to its prefix.
+		// Its base is found by its links, only by its configuration, and through a link to its prefix.
 		base := h.ownPython(place + "/pythons/3.x")
 		linked := h.venv(base+"/bin/python3", place+"/linked")
 		h.probeIn(linked, probed(linked, base, linked, "None"))
 
 		copied := place + "/copied"
 		h.tool(base+"/bin/python3", "-m", "venv", "--without-pip", "--copies", copied)
-		h.furnish(copied)
+		h.addPackage(copied)
 		h.probeIn(copied, probed(copied, base, copied, "None"))
 
 		minor := place + "/pythons/3"
@@ -150,10 +150,10 @@ func TestRuntimeConda(t *testing.T) {
 	h.write("probe.py", probe, 0o644)
 	for _, place := range h.runtimePlaces() {
 		env := h.ownPython(place + "/miniconda3/envs/whales")
-		h.furnish(env)
+		h.addPackage(env)
 		h.tool("mkdir", env+"/conda-meta")
 		writeFile(t, env+"/conda-meta/history", "==> 2026-11-21 00:00:00 <==\n", 0o644)
-		// What would be sourced by "conda activate" is not.
+		// Scripts of "conda activate" are not sourced.
 		h.tool("mkdir", "-p", env+"/etc/conda/activate.d")
 		writeFile(t, env+"/etc/conda/activate.d/x.sh", "export CONDA_PREFIX=activated\n", 0o755)
 		h.probeIn(env, probed(env, env, "None", env))
@@ -165,7 +165,7 @@ func TestRuntimeConda(t *testing.T) {
 	}
 }
 
-// TestRuntimePrograms: a script's interpreter is that of the runtime, where it has one.
+// TestRuntimePrograms: a script's interpreter is that of the runtime, if it has one.
 func TestRuntimePrograms(t *testing.T) {
 	h := newHarness(t)
 	h.write("x.R", "cat(R.home(), '\\n')\n", 0o644)
@@ -192,7 +192,7 @@ func TestRuntimePrograms(t *testing.T) {
 	}
 }
 
-// TestRuntimeNames: the config file has names, every way to ask takes them, and the directory is recorded.
+// TestRuntimeNames: names of the config file work in every form of a request, and the directory is recorded.
 func TestRuntimeNames(t *testing.T) {
 	h := newHarness(t)
 	h.write("probe.py", probe, 0o644)
@@ -240,7 +240,7 @@ func TestRuntimeNames(t *testing.T) {
 	}
 }
 
-// TestRuntimeLinks: a runtime is there by the name that it was given and by its real one.
+// TestRuntimeLinks: a runtime is at the given path and at its real one.
 func TestRuntimeLinks(t *testing.T) {
 	h := newHarness(t)
 	h.write("probe.py", probe, 0o644)
@@ -257,7 +257,7 @@ func TestRuntimeLinks(t *testing.T) {
 	}
 }
 
-// TestRuntimeLink: a link to the interpreter is shown without what lies beside it.
+// TestRuntimeLink: a link to the interpreter is shown without its neighbours.
 func TestRuntimeLink(t *testing.T) {
 	h := newHarness(t)
 	h.write("probe.py", probe, 0o644)
@@ -286,7 +286,7 @@ func TestRuntimeLink(t *testing.T) {
 	}
 }
 
-// TestRuntimeRefused: what cannot be shown is refused in a sentence that says why.
+// TestRuntimeRefused: a directory that cannot be shown is refused in a sentence that says why.
 func TestRuntimeRefused(t *testing.T) {
 	h := newHarness(t)
 	for _, dir := range []string{"nothing", "odd/bin", "good/bin", "socket/bin", "fifo/bin", "gone/bin", "unhomed/bin", "strange/bin", "stray/bin", "loop/bin", "co:lon/bin"} {
@@ -395,8 +395,8 @@ func TestRuntimeBundle(t *testing.T) {
 	}
 }
 
-// TestRuntimeOnRootfs: a runtime comes to a root filesystem that is not the host's, with the Python that it was
-// made with; where that is the host's own, which is not there, it is refused.
+// TestRuntimeOnRootfs: a runtime is shown in another root filesystem together with the Python that it was made with; if
+// that is the host's own, which is missing there, it is refused.
 func TestRuntimeOnRootfs(t *testing.T) {
 	h := newHarness(t)
 	h.write("probe.py", probe, 0o644)
@@ -410,8 +410,8 @@ func TestRuntimeOnRootfs(t *testing.T) {
 	h.mustRefuse([]string{"run", "--rootfs", root, "--runtime", own, "--", "true"}, "base interpreter of --runtime", `"/usr"`, "the root filesystem's programs are there", "make it again")
 }
 
-// TestRuntimeByteCode runs a module whose source was changed after it was compiled, and has the time and size of before: Python
-// takes the byte code, in a run as outside.
+// TestRuntimeByteCode runs a module whose source was changed after it was compiled, and has its former time and size:
+// Python uses the byte code, in a run as outside.
 func TestRuntimeByteCode(t *testing.T) {
 	h := newHarness(t)
 	venv := h.venv("/usr/bin/python3", h.dir+"/venv")

@@ -57,10 +57,10 @@ func knownToRuntimeTest(t *testing.T, config string, unread []string) string {
 // aCheck is a line of TAP, the Test Anything Protocol.
 var aCheck = regexp.MustCompile(`(?m)^(not ok|ok) \d+ (?:(# SKIP|# TODO) )?(?:- )?(.*)$`)
 
-// mapping has the first id of the host, which depends on the runs beside it.
+// mapping has the first id of the host, which depends on concurrent runs.
 var mapping = regexp.MustCompile(`\{(\d+) \d+ (\d+)\}`)
 
-// compare checks that what fails is what is expected to, and that all but a few checks passed.
+// compare checks that exactly the expected checks fail, and that all but a few passed.
 func (want expectedOfRuntimeTest) compare(t *testing.T, said string) {
 	t.Helper()
 	count, seen := map[string]int{}, map[string]bool{}

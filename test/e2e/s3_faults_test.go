@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// killedServer is a bucket of a server that can be killed and started anew with its data.
+// killedServer is a bucket of a server that can be killed and started again with its data.
 type killedServer struct {
 	*bucket
 	dir, address string
@@ -107,7 +107,7 @@ const inParts = "head -c 70000000 /dev/zero >large; echo said"
 // TestS3ServerDies: a server that is killed in the middle of a part is waited for, and the run is complete when it is back.
 func TestS3ServerDies(t *testing.T) {
 	h, s := newHarness(t), newKilledServer(t)
-	s.furnish(h)
+	s.configure(h)
 	h.mustRun("ls")
 	killed := s.killInAPart()
 	id := h.newID()
@@ -131,7 +131,7 @@ func (h *harness) expectLarge(id string) {
 	h.mustRun("catalog", "check", "--digests")
 }
 
-// expectUploadsGivenUp: gc leaves an upload that may be under way, and gives it up a day later.
+// expectUploadsGivenUp checks that gc keeps an upload that may be in progress, and aborts it a day later.
 func (h *harness) expectUploadsGivenUp(s *killedServer) {
 	h.t.Helper()
 	// A dead server also leaves temporary files there.
@@ -153,7 +153,7 @@ func (h *harness) expectUploadsGivenUp(s *killedServer) {
 // TestS3BothDie: server and launcher are killed in the middle of a part, and gc commits the result when the server is back.
 func TestS3BothDie(t *testing.T) {
 	h, s := newHarness(t), newKilledServer(t)
-	s.furnish(h)
+	s.configure(h)
 	h.mustRun("ls")
 	killed := s.killInAPart()
 	id := h.newID()
@@ -175,7 +175,7 @@ func TestS3BothDie(t *testing.T) {
 	h.expectUploadsGivenUp(s)
 }
 
-// TestS3SlowDown: a server that refuses most requests for a while is asked until it takes them.
+// TestS3SlowDown: if a server refuses most requests for a while, they are retried until it accepts them.
 func TestS3SlowDown(t *testing.T) {
 	h, b := inS3(t)
 	h.write("numbers.py", smallAndLarge, 0o644)
@@ -197,8 +197,8 @@ func TestS3SlowDown(t *testing.T) {
 	h.mustRun("catalog", "check", "--digests")
 }
 
-// TestS3Hangs: a signal ends a command at once that waits for a server without an answer, and the second one ends the wait of a
-// run, whose result then waits.
+// TestS3Hangs: a signal ends a command that waits for a server without an answer at once; for a run, the second signal
+// ends the wait, and its result is kept.
 func TestS3Hangs(t *testing.T) {
 	h, b := inS3(t)
 	h.mustRun("ls")
@@ -234,7 +234,7 @@ func TestS3Hangs(t *testing.T) {
 	h.expectGivenUp(b, hang, asked)
 }
 
-// drain waits until the server was asked.
+// drain waits until the server has a request.
 func drain(t *testing.T, asked chan struct{}) {
 	t.Helper()
 	until(t, hangTimeout, "the server is asked", func() bool { return len(asked) > 0 })

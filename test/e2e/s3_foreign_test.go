@@ -22,12 +22,12 @@ func foreignBucket(t *testing.T) *bucket {
 	return &bucket{t: t, accessKey: s.AccessKey, secretKey: s.SecretKey, url: "s3://bucket/some%20where?endpoint=" + s.Endpoint}
 }
 
-// TestForeignServer: what a run needs of S3 is not what one server happens to take. Outputs are empty, small, and larger than what
-// is put unasked.
+// TestForeignServer: a run does not depend on one server's behaviour. Outputs are empty, small, and large enough for a
+// HEAD before the upload.
 func TestForeignServer(t *testing.T) {
 	b, h, other := foreignBucket(t), newHarness(t), newHarness(t)
-	b.furnish(h)
-	b.furnish(other)
+	b.configure(h)
+	b.configure(other)
 	other.setenv("SCIDEX_OCI_DB", fmt.Sprintf("sqlite://%s/catalog.db", h.root))
 	h.write("files.py", `
 open("empty", "w")

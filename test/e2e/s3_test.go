@@ -19,10 +19,10 @@ import (
 	"time"
 )
 
-// bucket is a bucket of a real S3 server, which scripts/s3 runs, with somebody between it and its clients.
+// bucket is a bucket of a real S3 server, which scripts/s3 runs, with a proxy before it.
 type bucket struct {
 	t         *testing.T
-	objects   string // where an object is a file
+	objects   string // in which an object is a file
 	url       string
 	accessKey string
 	secretKey string
@@ -38,7 +38,7 @@ func newBucket(t *testing.T) *bucket {
 	return b
 }
 
-// standBefore lets clients reach the server by somebody between.
+// standBefore puts a proxy before the server.
 func (b *bucket) standBefore(endpoint string) {
 	b.t.Helper()
 	target, err := url.Parse(endpoint)
@@ -59,7 +59,7 @@ func (b *bucket) standBefore(endpoint string) {
 	b.url = "s3://bucket/some%20where?endpoint=" + between.URL
 }
 
-// bareBucket is one with nobody between it and its clients, of a server that a command starts.
+// bareBucket is one without a proxy, of a server that a command starts.
 func bareBucket(t *testing.T, command ...string) (b *bucket, endpoint string) {
 	t.Helper()
 	var s struct {
@@ -84,12 +84,12 @@ func inS3(t *testing.T) (*harness, *bucket) {
 	t.Helper()
 	b := newBucket(t)
 	h := newHarness(t)
-	b.furnish(h)
+	b.configure(h)
 	return h, b
 }
 
-// furnish gives a harness the bucket and its credentials.
-func (b *bucket) furnish(h *harness) {
+// configure gives a harness the bucket and its credentials.
+func (b *bucket) configure(h *harness) {
 	h.setenv("SCIDEX_OCI_BLOBS", b.url)
 	h.setenv("AWS_ACCESS_KEY_ID", b.accessKey)
 	h.setenv("AWS_SECRET_ACCESS_KEY", b.secretKey)
@@ -101,7 +101,7 @@ func (b *bucket) store() string {
 	return store
 }
 
-// do lets somebody answer in the server's place; nil: nobody.
+// do lets a function answer instead of the server; nil: none.
 func (b *bucket) do(meddle func(w http.ResponseWriter, r *http.Request) bool) {
 	if meddle == nil {
 		b.meddle.Store(nil)
@@ -136,7 +136,7 @@ func (b *bucket) blobs() []string {
 	return matches(filepath.Join(b.objects, "some%20where", "sha256", "*"))
 }
 
-// age makes all blobs so old that a gc removes those that nothing names.
+// age makes all blobs so old that gc removes those that nothing names.
 func (b *bucket) age() {
 	b.t.Helper()
 	for _, path := range b.blobs() {
@@ -154,7 +154,7 @@ open("large", "w").write(sys.argv[1] * 1000000)
 print("said")
 `
 
-// What a run writes is in the bucket, whole, and every command reads it there, also from another root.
+// The outputs of a run are in the bucket, and every command reads them there, also from another root.
 func TestS3(t *testing.T) {
 	h, b := inS3(t)
 	h.write("numbers.py", smallAndLarge, 0o644)
@@ -173,7 +173,7 @@ func TestS3(t *testing.T) {
 		t.Errorf("%d copies are left", len(left))
 	}
 	other := newHarness(t)
-	b.furnish(other)
+	b.configure(other)
 	other.setenv("SCIDEX_OCI_DB", "sqlite://"+filepath.Join(h.root, "catalog.db"))
 	for _, reader := range []*harness{h, other} {
 		if got := reader.mustRun("outputs", "cat", id, "f42").stdout; got != "a 42\n" {
@@ -210,11 +210,11 @@ func (h *harness) expectExchangedFound(b *bucket, id string) {
 	}
 }
 
-// Several roots remove what nothing names while others need it again: nothing that is named is lost.
+// Several roots remove unnamed blobs while others need them again: no named blob is lost.
 func TestS3Collected(t *testing.T) {
 	h, b := inS3(t)
 	other := newHarness(t)
-	b.furnish(other)
+	b.configure(other)
 	other.setenv("SCIDEX_OCI_DB", "sqlite://"+filepath.Join(h.root, "catalog.db"))
 	h.write("numbers.py", smallAndLarge, 0o644)
 	kept, gone := h.newID(), h.newID()
@@ -255,8 +255,8 @@ func TestS3Collected(t *testing.T) {
 	}
 }
 
-// A bucket that takes nothing: the result waits, with its blobs here, and is committed later, also when all copies
-// that are not needed are removed meanwhile.
+// If a bucket is full, the result waits, with its blobs on this host, and is committed later, also if all unneeded
+// copies are removed before.
 func TestS3Full(t *testing.T) {
 	h, b := inS3(t)
 	h.write("numbers.py", smallAndLarge, 0o644)
@@ -284,7 +284,7 @@ func TestS3Full(t *testing.T) {
 	h.mustRun("catalog", "check", "--digests")
 }
 
-// A launcher that is killed while it puts a blob leaves no half of it, and gc does the rest.
+// A launcher that is killed while it uploads a blob leaves no partial blob, and gc commits the result.
 func TestS3Killed(t *testing.T) {
 	h, b := inS3(t)
 	h.write("numbers.py", smallAndLarge, 0o644)
@@ -325,7 +325,7 @@ func TestS3Killed(t *testing.T) {
 	h.mustRun("catalog", "check", "--digests")
 }
 
-// What is wrong with the bucket is said before anything is started, without a secret.
+// A problem with the bucket is reported before anything is started, without a secret.
 func TestS3Refused(t *testing.T) {
 	h, b := inS3(t)
 	const canary = "s3cr3t-canary"

@@ -32,7 +32,7 @@ func inS3OverTLS(t *testing.T) *secure {
 	s.show(t, s.own)
 	_, s.plain, _ = strings.Cut(s.url, "endpoint=")
 	s.url = s.store() + "?endpoint=" + s.front.URL
-	s.bucket.furnish(s.harness)
+	s.bucket.configure(s.harness)
 	s.setenv("AWS_CA_BUNDLE", s.own.File)
 	return s
 }
@@ -40,7 +40,7 @@ func inS3OverTLS(t *testing.T) *secure {
 // host is the server as its clients name it.
 func (s *secure) host() string { return strings.TrimPrefix(s.front.URL, "https://") }
 
-// show gives the server another certificate, also for clients that are connected.
+// show gives the server another certificate, also for connected clients.
 func (s *secure) show(t *testing.T, by *registrytest.Authority, change ...func(*x509.Certificate)) {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(by.Certificate(t, change...))
@@ -51,8 +51,8 @@ func (s *secure) show(t *testing.T, by *registrytest.Authority, change ...func(*
 	s.front.CloseClientConnections()
 }
 
-// TestS3OverTLS: the authority of AWS_CA_BUNDLE is trusted and no other one, nor is a certificate that is old or of another name.
-// What cannot be put waits, and is committed once the certificate is right.
+// TestS3OverTLS: the authority of AWS_CA_BUNDLE is trusted and no other one, nor a certificate that is expired or for
+// another name. A result waits, and is committed once the certificate is right.
 func TestS3OverTLS(t *testing.T) {
 	s := inS3OverTLS(t)
 	id, end := s.newID(), s.flag()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestEnvironment gives the launcher a variable that must not come through, and asks for others.
+// TestEnvironment gives the launcher a variable that must not reach the analysis, and requests others.
 func TestEnvironment(t *testing.T) {
 	h := newHarness(t)
 	h.setenv("CANARY", "of the launcher")
@@ -44,7 +44,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestEtcIsMadeUp: of the host's /etc there is only what programs cannot do without.
+// TestEtcIsMadeUp: only those parts of the host's /etc are shown that programs need.
 func TestEtcIsMadeUp(t *testing.T) {
 	h := newHarness(t)
 	p, _ := h.posture()
@@ -67,8 +67,8 @@ func TestIDsOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestSelfIsTheCaller: --ids self runs with the caller's own id, which is never the host's root; what
-// groups a single id could not drop are in the result.
+// TestSelfIsTheCaller: --ids self runs with the caller's own id, which is never the host's root; the result names the
+// groups that a single id could not drop.
 func TestSelfIsTheCaller(t *testing.T) {
 	h := newHarness(t)
 	if theHost.root {

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// scaleMemory is what the launcher and the supervisor of a run may each have resident at most (VmHWM), however
-// many files the run leaves. Where SCIDEX_OCI_SOAK is set there are so many that a listing of them would not fit.
+// scaleMemory is what the launcher and the supervisor of a run may each have resident at most (VmHWM), however many
+// files the run leaves. If SCIDEX_OCI_SOAK is set, there are so many that a listing of them would not fit.
 const scaleMemory = 64 << 20
 
-// scaleFiles is how many files a run leaves, a twentieth of what SCIDEX_OCI_SOAK asks for.
+// scaleFiles is how many files a run leaves, a twentieth of what SCIDEX_OCI_SOAK requests.
 func scaleFiles() int {
 	if os.Getenv("SCIDEX_OCI_SOAK") != "" {
 		return 200_000
@@ -57,7 +57,7 @@ func TestScale(t *testing.T) {
 	h.listsAll(n, pipes, "outputs", "ls", "--json", id)
 	h.exportsAll(id, n)
 	h.mustRun("rm", id)
-	old := time.Now().Add(-2 * time.Hour) // younger blobs are left alone
+	old := time.Now().Add(-2 * time.Hour) // younger blobs are kept
 	for _, blob := range matches(filepath.Join(h.root, "blobs/sha256/*")) {
 		if err := os.Chtimes(blob, old, old); err != nil {
 			t.Fatal(err)
@@ -75,8 +75,8 @@ type leaving struct {
 	n, blobs    int // its argument, and how many different files it leaves
 }
 
-// fillInBoundedMemory runs it. The supervisor is looked at when it has harvested everything and the commit
-// waits for a lock, the launcher when it has made the result and waits for somebody to read it.
+// fillInBoundedMemory runs it. The supervisor is measured when it has harvested everything and the commit waits for a
+// lock, the launcher when it has made the result and waits for its reader.
 func (h *harness) fillInBoundedMemory(f leaving, r *result) {
 	t, end := h.t, h.flag()
 	h.write("fill.py", f.program, 0o644)
@@ -140,7 +140,7 @@ func boundedMemory(t *testing.T, who string, pid int) {
 	}
 }
 
-// listsFirst checks that the result lists what comes first by path: in each directory files before FIFOs.
+// listsFirst checks that the result lists the first entries by path: in each directory files before FIFOs.
 func (r result) listsFirst(t *testing.T) {
 	t.Helper()
 	for i, o := range r.Outputs {

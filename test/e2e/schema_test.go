@@ -62,7 +62,7 @@ func validate(schema string, raw []byte) error {
 	return nil
 }
 
-// decode reads what a schema of docs/schema describes into v.
+// decode reads a document of a schema of docs/schema into v.
 func decode(schema string, raw []byte, v any) error {
 	if err := validate(schema, raw); err != nil {
 		return err

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestScience runs what people do with Python, R and C inside, under the default limits: the sandbox must
-// not break it. The programs check their results themselves. A new file testdata/science/test_* is run
-// without a line here.
+// TestScience runs typical programs in Python, R and C inside, under the default limits: the sandbox must not break
+// them. The programs check their results themselves. A new file testdata/science/test_* is run without a line here.
 func TestScience(t *testing.T) {
 	data := scienceData(t)
 	for _, program := range matches(testdata(t, "science/test_*")) {
@@ -20,8 +19,8 @@ func TestScience(t *testing.T) {
 	}
 }
 
-// TestThreadsFollowCPUs: a library that starts a thread for every core of the host takes longer than one
-// that starts as many as it may use, and meets the limit of processes.
+// TestThreadsFollowCPUs: a library that starts a thread for every core of the host takes longer than one that starts as
+// many as it may use, and reaches the limit of processes.
 func TestThreadsFollowCPUs(t *testing.T) {
 	data := scienceData(t)
 	for cpus, threads := range map[string]string{"0.5": "1", "2": "2", "3": "3"} {

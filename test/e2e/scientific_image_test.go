@@ -181,7 +181,7 @@ func (h *harness) checkPackages(image string, among ...string) {
 	}
 }
 
-// problems are the places where a document breaks the rules for SPDX documents or those of this project's own.
+// problems are violations of the rules for SPDX documents or of this project's own.
 func (s spdx) problems(name string) (problems []string) {
 	require := func(ok bool, format string, args ...any) {
 		if !ok {

@@ -70,8 +70,8 @@ func (h *harness) runNotebook(text string, flags ...string) result {
 	return h.start(append([]string{"--id", h.newID(), "--script", script, "--memory", "1GiB"}, flags...)...)
 }
 
-// TestNotebook: a notebook is executed in /work, where it is saved with all its outputs; what its forked children
-// print is there too, and nothing that it needs was refused. The same notebook twice is the same bytes.
+// TestNotebook: a notebook is executed in /work and saved there with all its outputs, also those of its forked
+// children, and nothing that it needs is refused. The same notebook twice is the same bytes.
 func TestNotebook(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -96,7 +96,7 @@ func TestNotebook(t *testing.T) {
 	}
 }
 
-// TestNotebookFails: whatever ends a notebook, what it had put out is saved.
+// TestNotebookFails: however a notebook ends, its outputs so far are saved.
 func TestNotebookFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		cell, reason string
@@ -129,8 +129,8 @@ func TestNotebookFails(t *testing.T) {
 	}
 }
 
-// TestNotebookKernels: a Python kernel of another name is as good, another language is not; and what cannot run a
-// notebook says so.
+// TestNotebookKernels: a Python kernel of another name works, another language does not, and an environment that cannot
+// run a notebook says so.
 func TestNotebookKernels(t *testing.T) {
 	h := newHarness(t)
 	h.write("none/nbformat.py", "raise ImportError('no module nbformat')\n", 0o644)

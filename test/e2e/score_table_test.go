@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// score is what one try of the attack list came to in one sandbox.
+// score is the result of one try of the attack list in one sandbox.
 type score struct{ Sandbox, Attack, Try, Outside, Inside string }
 
-// verdict is held, not held, or "" where the try shows nothing: it fails without a sandbox too, or could not be made.
+// verdict is held, not held, or "" if the try shows nothing: it fails without a sandbox too, or could not be made.
 func (s score) verdict() string {
 	switch {
 	case s.Outside != "ok" || s.Inside == "":
@@ -44,7 +44,7 @@ func scoreTable(sandboxes []string, scores []score) string {
 	return text
 }
 
-// cellOf is "held of shown", or a dash where nothing was shown.
+// cellOf is "held of shown", or a dash if nothing was shown.
 func cellOf(c tally) string {
 	if c["held"]+c["not held"] == 0 {
 		return "-"

@@ -1,6 +1,6 @@
 //go:build score
 
-// scripts/score runs this. It takes bubblewrap, podman and sandbox-runtime, and is no test of ours.
+// scripts/score runs this. It takes bubblewrap, podman and sandbox-runtime, and is no test of scidex-oci.
 
 package e2e
 
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// sandbox is a way to run a command that is not trusted: none, this tool, or another one.
+// sandbox is a way to run an untrusted command: none, this tool, or another one.
 type sandbox struct {
 	name   string
 	inside map[string]any // of what is attacked, what is elsewhere inside; nil: paths are the host's
@@ -42,7 +42,7 @@ var sandboxes = []sandbox{
 		{"denyRead": ["/home", "/root", "/srv", "/var", "/opt", "~"], "allowRead": ["."], "allowWrite": ["."], "denyWrite": []}}`)},
 }
 
-// ofItsOwn are sandboxes with a root of their own, as scidex-oci's: what they may write in memory besides.
+// ofItsOwn are sandboxes with a root of their own, as scidex-oci's: what else they may write, in memory.
 func ofItsOwn(memory ...string) map[string]any {
 	return map[string]any{
 		"data": "/data", "docs": "/docs", "input": "/inputs/more", "project": "/analysis", "file": "/inputs/file", "data_link": "data",
@@ -168,7 +168,7 @@ func sandboxNames() (all []string) {
 	return all
 }
 
-// attacked runs the attack in an arena of its own. A sandbox that does not start is said.
+// attacked runs the attack in an arena of its own. It reports a sandbox that does not start.
 func (s sandbox) attacked(h *harness, p attack) verdicts {
 	h.t.Helper()
 	a := newArena(h, "arena", p)
@@ -208,14 +208,14 @@ func (h *harness) place() layout {
 	}, work}
 }
 
-// probes go past a limit of 64 MiB of memory, 50 processes and 64 MiB of files, where there is one.
+// probes try to exceed limits of 64 MiB of memory, 50 processes and 64 MiB of files.
 var probes = map[string]string{
 	"memory":    `b = bytearray(256 << 20); print("passed")`,
 	"processes": "import os, time\nfor n in range(400):\n  if os.fork() == 0: time.sleep(5); os._exit(0)\nprint('passed')",
 	"disk":      `f = open("big", "wb"); [f.write(bytes(1 << 20)) for n in range(256)]; f.close(); print("passed")`,
 }
 
-// TestScoreMeasures says what each sandbox enforces, and how long it takes to start, in turns.
+// TestScoreMeasures prints what each sandbox enforces, and how long it takes to start.
 func TestScoreMeasures(t *testing.T) {
 	t.Cleanup(endPodman)
 	h := newHarness(t)
@@ -244,7 +244,7 @@ func TestScoreMeasures(t *testing.T) {
 	}
 }
 
-// resident adds up the memory (VmRSS) of all processes that the sandbox has beside a command, in KiB; what they share counts for each.
+// resident adds up the memory (VmRSS) of all processes of the sandbox without the command, in KiB; shared pages count for each.
 func (s sandbox) resident(h *harness) (sum int) {
 	h.t.Helper()
 	cmd := s.command(h, "/bin/sh", "-c", "echo ready; exec sleep 3")

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openScreen makes a pseudo-terminal of 200 columns: the end of whoever looks at it and that of programs.
+// openScreen makes a pseudo-terminal of 200 columns: the end of the person and that of programs.
 func openScreen(t *testing.T) (screen, tty *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

@@ -31,7 +31,7 @@ open("digest", "w").write(hashlib.sha256(os.environ["API_TOKEN"].encode()).hexdi
 		}
 	}
 	arrived(id)
-	// Again asks for the value anew.
+	// --again needs the value again.
 	h.start("--again", id).expect(t, "complete", "exit", 0)
 	arrived(id + "@2")
 	for _, args := range [][]string{{"show", "--json", id}, {"show", id}, {"ls", "--json"}, {"logs", id}, {"outputs", "ls", "--json", id}} {
@@ -46,7 +46,7 @@ open("digest", "w").write(hashlib.sha256(os.environ["API_TOKEN"].encode()).hexdi
 	}
 	h.mustRun("rm", id, id+"@1")
 
-	// The search finds what is there: a variable is kept with its value.
+	// The search works: a plain variable is kept with its value.
 	h.start("--id", h.id("e"), "--env", "API_TOKEN", "--", "true")
 	if files := holding(t, h.root, secret); len(files) == 0 {
 		t.Error("the search finds nothing where there is something")

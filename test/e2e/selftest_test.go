@@ -71,7 +71,7 @@ func (h *harness) selftestOf(bin string, code int, args ...string) selftestRepor
 	return r
 }
 
-// checkGone wants nothing left of the runs, and not of what the canaries were given.
+// checkGone checks that nothing is left of the runs and of the canaries' inputs.
 func (h *harness) checkGone(runs []string) {
 	h.t.Helper()
 	for _, run := range runs {
@@ -125,7 +125,7 @@ func TestSelftestPasses(t *testing.T) {
 	h.checkListed(r)
 }
 
-// checkCovered wants every kind of check, and each limit proven or, where nobody can hold it, told.
+// checkCovered checks that the report has every kind of check, and each limit as proven or, if it cannot be enforced, as such.
 func checkCovered(t *testing.T, r selftestReport) {
 	t.Helper()
 	for _, c := range []struct{ check, target string }{
@@ -167,7 +167,7 @@ func checkCovered(t *testing.T, r selftestReport) {
 			t.Errorf("no pass of %s %s", c.check, c.target)
 		}
 	}
-	// Without a control group nobody holds this one, and the suite asks for best effort there.
+	// Without a control group this limit is not enforced, and the suite uses best effort.
 	if cpus := map[bool]string{true: "pass", false: "accepted"}[theHost.cgroup]; !r.has("limit", "cpus", cpus) {
 		t.Errorf("no %s of limit cpus: %q", cpus, r.list("accepted"))
 	}
@@ -179,7 +179,7 @@ func checkCovered(t *testing.T, r selftestReport) {
 	}
 }
 
-// checkLast wants the report that was printed to be the one that is kept, without the password.
+// checkLast checks that the stored report is the printed one, without the password.
 func (h *harness) checkLast(r selftestReport) {
 	h.t.Helper()
 	out := h.mustRun("selftest", "--last", "--json")
@@ -199,7 +199,7 @@ func (h *harness) checkLast(r selftestReport) {
 	}
 }
 
-// checkListed wants the runs of a selftest to be told from others.
+// checkListed checks that the runs of a selftest can be distinguished from others.
 func (h *harness) checkListed(r selftestReport) {
 	h.t.Helper()
 	id := strings.TrimSuffix(r.Runs[0], "-reach")
@@ -212,7 +212,7 @@ func (h *harness) checkListed(r selftestReport) {
 	}
 }
 
-// A target that answers outside, which the host itself hears, is out of reach.
+// A target that answers outside, as the host itself notices, is out of reach.
 func TestSelftestTarget(t *testing.T) {
 	h := newHarness(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -242,7 +242,7 @@ func TestSelftestTarget(t *testing.T) {
 	}
 }
 
-// What does not answer outside proves nothing inside, and is no pass.
+// A target that does not answer outside proves nothing inside, and is no pass.
 func TestSelftestInconclusive(t *testing.T) {
 	h := newHarness(t)
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
@@ -260,14 +260,14 @@ func TestSelftestInconclusive(t *testing.T) {
 	if n := len(r.list("inconclusive")); n != 2 || len(r.list("fail")) != 0 {
 		t.Errorf("inconclusive: %q, fail: %q", r.list("inconclusive"), r.list("fail"))
 	}
-	// A failed report is kept, and has its exit code when it is shown.
+	// A failed report is stored, and has the same exit code when it is shown.
 	out := h.do("selftest", "--last")
 	if out.code != 1 || !strings.Contains(out.stdout, "\nNOT passed: ") || !strings.Contains(out.stdout, "inconclusive  tcp") {
 		t.Errorf("exit code %d\n%s%s", out.code, out.stdout, out.stderr)
 	}
 }
 
-// The lines for a person come while the test goes on.
+// The lines for a person are printed while the test goes on.
 func TestSelftestForAPerson(t *testing.T) {
 	h := newHarness(t)
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
@@ -309,7 +309,7 @@ func TestSelftestRefuses(t *testing.T) {
 	}
 }
 
-// What nobody may start by hand does nothing.
+// The canary does nothing if it is started by hand.
 func TestSelftestCanaryByHand(t *testing.T) {
 	h := newHarness(t)
 	h.setenv("SCIDEX_ANALYSIS_ID", "x")
@@ -377,7 +377,7 @@ func TestSelftestKilled(t *testing.T) {
 	h.checkGone(runs)
 }
 
-// testholeBinary is the binary with a hole on purpose.
+// testholeBinary is the binary with a deliberate hole.
 func testholeBinary(t *testing.T) string {
 	t.Helper()
 	bin := os.Getenv("SCIDEX_OCI_TESTHOLE")
@@ -387,8 +387,8 @@ func testholeBinary(t *testing.T) string {
 	return bin
 }
 
-// TestSelftestFindsTheBreach opens the hole, a directory with a socket that is bound like any other, and
-// wants it found by name.
+// TestSelftestFindsTheBreach opens the hole, a directory with a socket that is bound like any other, and checks that it
+// is found and named.
 func TestSelftestFindsTheBreach(t *testing.T) {
 	bin := testholeBinary(t)
 	h, db := newHarness(t), theDatabase(t)

@@ -22,8 +22,8 @@ func most(t *testing.T) string {
 	return fmt.Sprint(uint64(info.Totalram) * uint64(info.Unit) / 10 * 6)
 }
 
-// TestServeAccount: analyses of three engines that do not fit beside each other run one after the other, and a killed engine leaves its
-// memory to the others.
+// TestServeAccount: analyses of three engines that do not fit together run one after the other, and the memory of a
+// killed engine is free for the others.
 func TestServeAccount(t *testing.T) {
 	h := newHarness(t)
 	runtime := h.path("runtime") // not that of other tests' engines
@@ -69,7 +69,7 @@ func TestServeAccount(t *testing.T) {
 	h.collectUntilNothingIsLeft()
 }
 
-// TestServeAccountRefused: without a count of the account there is no engine but one that counts its own runs.
+// TestServeAccountRefused: if the account cannot be counted, only an engine that counts its own runs starts.
 func TestServeAccountRefused(t *testing.T) {
 	h := newHarness(t)
 	runtime := h.path("runtime")

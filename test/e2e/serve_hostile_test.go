@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// hostileCaller is what a caller does to an engine. running is the id of a run that goes on. end, if not nil, is called when others have
-// been served beside it.
+// hostileCaller is what a caller does to an engine. running is the id of a run that goes on. end, if not nil, is called
+// when others have been served at the same time.
 type hostileCaller func(c *served, running string) (end func())
 
 var hostileCallers = map[string]hostileCaller{
@@ -55,7 +55,7 @@ var hostileCallers = map[string]hostileCaller{
 	},
 }
 
-// refusesLine sends a line that is no JSON and then asks for something.
+// refusesLine sends a line that is no JSON and then a request.
 func (s *served) refusesLine(line string) {
 	s.t.Helper()
 	s.write(line + "\n")
@@ -73,7 +73,7 @@ func (s *served) goesOn() {
 	}
 }
 
-// nested sends what is nested more deeply than is read, and less.
+// nested sends requests that are nested too deeply, and less deeply.
 func nested(c *served, _ string) func() {
 	for depth, code := range map[int]int{100_000: -32700, 9_000: -32602} {
 		c.write(`{"jsonrpc": "2.0", "id": 0, "method": "run", "params": {"command": ["true"], "labels": ` + strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth) + "}}\n")
@@ -114,7 +114,7 @@ func floodsWithWaits(c *served, running string) func() {
 	return func() { c.to.Close() }
 }
 
-// readsNothing asks until nothing is taken any more.
+// readsNothing sends requests until none is accepted any more.
 func readsNothing(c *served, _ string) func() {
 	go func() {
 		for i := 0; ; i++ {
@@ -126,7 +126,8 @@ func readsNothing(c *served, _ string) func() {
 	return func() { c.to.Close() }
 }
 
-// TestServeHostile: beside each hostile caller another has all its answers, and afterwards the engine has what it had.
+// TestServeHostile: during each hostile caller another one gets all its answers, and afterwards the engine has the same
+// resources as before.
 func TestServeHostile(t *testing.T) {
 	h := newHarness(t)
 	l := h.engine("--jobs=3")

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestServeKilledAtRandom kills engines at random moments of their first run: what holds of a killed `run` holds of each.
+// TestServeKilledAtRandom kills engines at random moments of their first run: the promises about a killed `run` hold for each.
 func TestServeKilledAtRandom(t *testing.T) {
 	k, n := newKilling(newHarness(t)), 8
 	if inSoak() {
@@ -87,7 +87,7 @@ func (l *launch) readServed(from *json.Decoder, to io.Closer, answers int) {
 	close(l.ended)
 }
 
-// killPoint is a moment of a run at which nothing moves on.
+// killPoint is a moment at which a run is held.
 type killPoint struct {
 	script string
 	await  func(h *harness, id string) (release func())
@@ -154,7 +154,7 @@ func (p killPoint) strike(t *testing.T, start func(h *harness, id string, args [
 // drawn are the parts of names that are drawn for each run.
 var drawn = regexp.MustCompile(`(ID(?:@1)?)-[A-Za-z0-9]+`)
 
-// nameless are traces without what differs between two runs.
+// nameless are traces without the parts that differ between two runs.
 func (h *harness) nameless(id string, traces []string) (all []string) {
 	for _, trace := range traces {
 		trace = strings.ReplaceAll(strings.ReplaceAll(trace, id, "ID"), filepath.Dir(h.root), "DIR")

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestServeLoad has 1,000 requests of 200 callers in progress at once, 100 of 20 in CI, twice. Every fourth caller goes without
-// reading an answer. Nothing is lost, and afterwards as much is open as before.
+// TestServeLoad has 1,000 requests of 200 callers in progress at once, 100 of 20 in CI, twice. Every fourth caller
+// disconnects without reading an answer. Nothing is lost, and afterwards as many files are open as before.
 func TestServeLoad(t *testing.T) {
 	h, n := newHarness(t), 20
 	if inSoak() {
@@ -44,7 +44,7 @@ func (h *harness) lastingEngine(args ...string) *listening {
 // requestsEach is how many a caller has in progress. The first is a wait for a detached run.
 const requestsEach = 5
 
-// serveLoad are callers that ask at once.
+// serveLoad are callers that send requests at once.
 type serveLoad struct {
 	*listening
 	callers []*served
@@ -64,7 +64,7 @@ func newServeLoad(l *listening, callers int) *serveLoad {
 // goes reports whether a caller does not read its answers.
 func goes(caller int) bool { return caller%4 == 3 }
 
-// round lets all callers ask, and then those that stay read.
+// round lets all callers send requests, and then those that stay read.
 func (s *serveLoad) round() {
 	s.t.Helper()
 	for i, c := range s.callers {

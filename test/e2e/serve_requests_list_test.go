@@ -33,7 +33,7 @@ var requestTests = map[string]func(*testing.T){
 	"WritersLeftBehind": TestSurvivingWriters,
 }
 
-// longRequestTests are those of scripts/soak beside them.
+// longRequestTests are those that scripts/soak adds.
 var longRequestTests = map[string]func(*testing.T){
 	"AuditForks": TestAuditForks, "AuditIsRaced": TestAuditIsRaced, "Crowd": TestCrowd, "FontList": TestFontList,
 	"ForkBomb": TestForkBomb, "Hints": TestHints, "InputByDigest": TestInputByDigest, "InputDigests": TestInputDigests,

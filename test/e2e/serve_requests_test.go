@@ -19,7 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestServeRequests runs tests of `run` again, with their own assertions, where each request goes through an engine.
+// TestServeRequests runs tests of `run` again, with their own assertions, and each request through an engine.
 func TestServeRequests(t *testing.T) {
 	tests := maps.Clone(requestTests)
 	if inSoak() {
@@ -41,7 +41,7 @@ func TestServeRequests(t *testing.T) {
 // askedOfEngines counts requests.
 var askedOfEngines atomic.Int64
 
-// engines take the requests of a harness in place of `run`: one for each command line and environment.
+// engines take the requests of a harness instead of `run`: one for each command line and environment.
 type engines struct {
 	t   *testing.T
 	mu  sync.Mutex
@@ -58,7 +58,7 @@ func newEngines(t *testing.T) *engines {
 	return e
 }
 
-// close ends all engines, which have to end by themselves.
+// close ends all engines, which must end by themselves.
 func (e *engines) close() {
 	for _, a := range e.all {
 		a.to.Close()
@@ -74,7 +74,7 @@ func (e *engines) close() {
 	}
 }
 
-// take returns the engine of a harness with the flags, started where there is none yet.
+// take returns the engine of a harness with the flags, started if there is none yet.
 func (e *engines) take(h *harness, flags []string) *sharedEngine {
 	e.t.Helper()
 	e.mu.Lock()
@@ -86,7 +86,7 @@ func (e *engines) take(h *harness, flags []string) *sharedEngine {
 	return e.all[key]
 }
 
-// sharedEngine is an engine that several goroutines ask at once.
+// sharedEngine is an engine that several goroutines use at once.
 type sharedEngine struct {
 	*served
 	mu      sync.Mutex
@@ -118,7 +118,7 @@ func newSharedEngine(t *testing.T, h *harness, flags []string) *sharedEngine {
 	return a
 }
 
-// read hands each answer to the goroutine that waits for it.
+// read passes each answer to the goroutine that waits for it.
 func (a *sharedEngine) read() {
 	defer close(a.gone)
 	for {
@@ -201,7 +201,7 @@ var (
 	switches    = flags("overwrite", "deterministic")
 )
 
-// read takes a command line apart, and reports false where it has what no request has.
+// read parses a command line, and reports false if it has something that no request has.
 func (q *runLine) read(args []string) bool {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "--" {
 		name, value, given := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
