@@ -306,13 +306,13 @@ func (q *runLine) manifest(name string) bool {
 	return true
 }
 
-// wordedForRun are refusals in which run names its command line, where serve and batch do not.
+// wordedForRun are refusals in which run names its command line, and serve and batch do not.
 var wordedForRun = flags("neither", "empty command", "command and script")
 
-// ofYAML are refusals of what JSON does not have.
+// ofYAML are refusals of YAML that JSON cannot express.
 var ofYAML = flags("cpus .inf", "two documents")
 
-// TestServeRefusedManifests: what is wrong in a manifest is wrong in a request, by the same sentence.
+// TestServeRefusedManifests: an error in a manifest is an error in a request, with the same sentence.
 func TestServeRefusedManifests(t *testing.T) {
 	h := newHarness(t)
 	makeRefusedFiles(h)
@@ -339,5 +339,5 @@ func TestServeRefusedManifests(t *testing.T) {
 	}
 }
 
-// ofAFile is the place in a manifest that a message begins with.
+// ofAFile is the position in a manifest with which a message begins.
 var ofAFile = regexp.MustCompile(`^[^ ]*manifest\.yaml:\d+: `)

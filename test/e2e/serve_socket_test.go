@@ -72,7 +72,7 @@ func (l *listening) stop() {
 	}
 }
 
-// TestServeSocket: callers share an engine; one that goes away has its runs stopped, and no others.
+// TestServeSocket: callers share an engine; if one disconnects, its runs are stopped, and no others.
 func TestServeSocket(t *testing.T) {
 	h := newHarness(t)
 	l := h.engine("--jobs=3")
@@ -96,7 +96,7 @@ func TestServeSocket(t *testing.T) {
 	l.stop()
 }
 
-// TestServeSocketHostile: callers that write halves, floods and nothing cost the others nothing, and leave nothing.
+// TestServeSocketHostile: callers that write partial requests, floods or nothing do not affect the others, and leave nothing.
 func TestServeSocketHostile(t *testing.T) {
 	h := newHarness(t)
 	l := h.engine("--jobs=2")
@@ -144,7 +144,7 @@ func TestServeSocketHostile(t *testing.T) {
 	l.stop()
 }
 
-// TestServeSocketOfOthers: another user is refused, also where the file would let them in.
+// TestServeSocketOfOthers: another user is refused, also if the file's mode permits them.
 func TestServeSocketOfOthers(t *testing.T) {
 	h := newHarness(t)
 	l := h.engine()
@@ -245,7 +245,7 @@ func TestServeSocketKilled(t *testing.T) {
 	h.mustRefuse([]string{"serve", "--socket", h.path(strings.Repeat("x", 120))}, "too long")
 }
 
-// TestServeSocketOfSystemd: it serves the socket that it is started with, and leaves it.
+// TestServeSocketOfSystemd: an engine serves the socket that it is started with, and does not remove it.
 func TestServeSocketOfSystemd(t *testing.T) {
 	h := newHarness(t)
 	path := h.path("systemd.sock")

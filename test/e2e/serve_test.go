@@ -76,7 +76,7 @@ func (s *served) send(method string, params map[string]any) string {
 	return fmt.Sprint(s.number)
 }
 
-// next returns the next answer. It notes the events before it, and holds all to the schemas.
+// next returns the next answer. It records the events before it, and checks all against the schemas.
 func (s *served) next() message {
 	s.t.Helper()
 	for {
@@ -117,7 +117,7 @@ func (s *served) all(n int) map[string]message {
 	return got
 }
 
-// call asks and waits for the answer, while no other is in progress.
+// call sends a request and waits for the answer, while no other request is in progress.
 func (s *served) call(method string, params map[string]any) message {
 	s.t.Helper()
 	id := s.send(method, params)
@@ -165,7 +165,7 @@ func (s *served) close(code int) {
 	s.ended(s.cmd, code)
 }
 
-// TestServe: what is run through an engine ends as run itself has it end, with its outputs, events and lists.
+// TestServe: a run through an engine ends as one of the command, with the same outputs, events and lists.
 func TestServe(t *testing.T) {
 	h := newHarness(t)
 	script := h.write("fit.py", "open('fit.txt', 'w').write('4')\nprint('fitted')\n", 0o644)
@@ -257,7 +257,7 @@ func TestServeRefuses(t *testing.T) {
 	h.mustRefuse([]string{"serve", "--stdio", "--id", "a"}, "--id", "request")
 }
 
-// stays is a run that says when it is ready, and goes on.
+// stays is a run that prints when it is ready, and goes on.
 func (s *served) stays(id string, more map[string]any) map[string]any {
 	fields := map[string]any{"id": id, "command": []string{"sh", "-c", "echo ready; exec sleep 600"}}
 	for name, value := range more {
@@ -266,7 +266,7 @@ func (s *served) stays(id string, more map[string]any) map[string]any {
 	return fields
 }
 
-// TestServeEndOfFile stops what runs and cancels what waits; a detached run comes to its end.
+// TestServeEndOfFile: end of file stops running requests and cancels waiting ones; a detached run goes on.
 func TestServeEndOfFile(t *testing.T) {
 	h := newHarness(t)
 	s := h.serve("--jobs=2")
@@ -291,7 +291,7 @@ func TestServeEndOfFile(t *testing.T) {
 	h.mustRefuse([]string{"show", waits}, waits)
 }
 
-// TestServeDrains: SIGTERM lets what runs come to its end and takes nothing new; the second one stops it.
+// TestServeDrains: SIGTERM lets running requests end and accepts no new ones; the second one stops them.
 func TestServeDrains(t *testing.T) {
 	h := newHarness(t)
 	s := h.serve("--jobs=2")
@@ -328,7 +328,7 @@ func TestServeDrains(t *testing.T) {
 	s.to.Close()
 }
 
-// TestServeStops: one run is stopped alone, by the method, by the command, and by the end of its request.
+// TestServeStops: only one run is stopped by the method, by the command, and by the end of its request.
 func TestServeStops(t *testing.T) {
 	h := newHarness(t)
 	s := h.serve("--jobs=3")
@@ -353,7 +353,7 @@ func TestServeStops(t *testing.T) {
 	s.close(0)
 }
 
-// TestServeKilled: SIGKILL leaves what that of a run does, and gc removes it.
+// TestServeKilled: SIGKILL leaves the same as for a run, and gc removes it.
 func TestServeKilled(t *testing.T) {
 	h := newHarness(t)
 	s := h.serve("--jobs=2")
@@ -436,7 +436,7 @@ func TestServeLeavesNothing(t *testing.T) {
 	s.close(0)
 }
 
-// note adds a part of a log, which has to follow what came before it.
+// note adds a part of a log, which must follow the parts before it.
 func (s *served) note(params json.RawMessage) {
 	s.t.Helper()
 	var part struct {
@@ -456,7 +456,7 @@ func (s *served) note(params json.RawMessage) {
 	s.logs[name] += part.Text + string(part.Base64)
 }
 
-// TestServeLogs: what a run wrote comes whole, live and afterwards, also where the caller reads none of it for a time.
+// TestServeLogs: the logs of a run arrive whole, live and afterwards, also if the caller does not read for a time.
 func TestServeLogs(t *testing.T) {
 	h := newHarness(t)
 	s := h.serve()
@@ -489,7 +489,7 @@ func TestServeLogs(t *testing.T) {
 	s.close(0)
 }
 
-// call2 is call where another request is in progress, which does not end meanwhile.
+// call2 is call while another request is in progress, which does not end before.
 func (s *served) call2(method string, params map[string]any, other string) message {
 	s.t.Helper()
 	m := s.call(method, params)
@@ -574,7 +574,7 @@ func TestServeDoctor(t *testing.T) {
 	s.close(0)
 }
 
-// TestServeRecoversKilledRuns: an engine that lives on recovers what was killed beside it, without another command.
+// TestServeRecoversKilledRuns: a running engine recovers runs of killed launchers, without another command.
 func TestServeRecoversKilledRuns(t *testing.T) {
 	h := newHarness(t)
 	s := h.serve()
@@ -593,7 +593,8 @@ func TestServeRecoversKilledRuns(t *testing.T) {
 	s.close(0)
 }
 
-// collectUntilNothingIsLeft runs gc until the supervisors that were killed with their launcher have let go of the ingest directories.
+// collectUntilNothingIsLeft runs gc until the supervisors that were killed with their launcher have released the ingest
+// directories.
 func (h *harness) collectUntilNothingIsLeft() {
 	h.t.Helper()
 	until(h.t, hangTimeout, "nothing is left", func() bool {

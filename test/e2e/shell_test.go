@@ -96,7 +96,7 @@ func TestShell(t *testing.T) {
 			before := h.mustRun("ls", "-q").stdout
 			s := h.openShell(id)
 			s.await(c.files)
-			// The answer is put together, since the terminal shows what is typed too.
+			// The text is put together by the shell, since the terminal also shows what is typed.
 			s.enter("echo \"$MARK $(cat part.txt) $(cat /data/a.csv) $(tail -1 /analysis/fit.py) $(stty size)\" | tr a-z A-Z\r")
 			s.await("FROM-ENV HALF FROM DATA RAISE VALUEERROR('NO COLUMN') 33 101")
 			s.enter("sh -c 'echo $((1+1))go; exec sleep 1000'\r")
@@ -120,7 +120,7 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// TestShellRefused: what a shell cannot do is said before anything is made.
+// TestShellRefused: unsupported options of a shell are refused before anything is made.
 func TestShellRefused(t *testing.T) {
 	h := newHarness(t)
 	id := h.id("a")

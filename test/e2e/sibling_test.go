@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// sibling is a run beside others that go past their limits. It has the same limits, keeps starting processes,
-// taking memory and writing, and nothing may come of the others to it.
+// sibling is a run next to others that exceed their limits. It has the same limits, keeps starting processes, taking
+// memory and writing, and the others must not affect it.
 type sibling struct {
 	*launch
 	end flag
@@ -20,7 +20,7 @@ type sibling struct {
 func (h *harness) newSibling() *sibling {
 	h.t.Helper()
 	id, end := h.newID(), h.flag()
-	// Without a command's own hangTimeout: it lives as long as all of the others take together.
+	// Without a command's own hangTimeout: it lives as long as all of the others together.
 	cmd := exec.CommandContext(h.t.Context(), theHost.bin,
 		runWith(id, programWith(end, flags("--memory=32MiB", "--pids=20", "--cpus=0.5"), "limits/sibling.py", nil))...)
 	cmd.Dir, cmd.Env = h.dir, h.env

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// stuck is a task of the first of two lines whose analysis has ended and is committed on its node, and whose spool is away. Slurm's
-// commands are those of a test, which take the submission: what is tested is the task, on a host where there is no Slurm.
+// stuck is a task of the first of two lines whose analysis has ended and is committed on its node, and whose spool is
+// missing. Slurm's commands are fakes that accept the submission: the test is of the task, on a host without Slurm.
 func stuck(t *testing.T) (h *harness, spool string, task *exec.Cmd, back func()) {
 	t.Helper()
 	h = newHarness(t)
@@ -65,7 +65,7 @@ func (h *harness) wantDelivered(spool string) {
 	}
 }
 
-// TestSlurmDeliveryOutlastsSignals: a result that is made is delivered, however often the task is asked to end.
+// TestSlurmDeliveryOutlastsSignals: a finished result is delivered, whatever signals the task gets.
 func TestSlurmDeliveryOutlastsSignals(t *testing.T) {
 	h, spool, task, back := stuck(t)
 	ended := make(chan error, 1)

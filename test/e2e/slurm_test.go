@@ -125,7 +125,7 @@ func (h *harness) slurmLines(all map[string]string, order []string) string {
 
 const sleeps = `"cpus":8,"command":["sh","-c","echo begun >begun; exec sleep 200"]`
 
-// TestSlurm runs an array in which all goes wrong that can: each line has exactly one result in the end.
+// TestSlurm runs an array with every kind of failure: each line has exactly one result in the end.
 func TestSlurm(t *testing.T) {
 	h, c := onSlurm(t)
 	const n = 50
@@ -168,7 +168,7 @@ func TestSlurm(t *testing.T) {
 		}
 		return s.Totals["running"] >= 3 && len(matches(h.path("tmp/scidex-analysis-*/work/begun"))) == 3
 	})
-	// What is there is collected while the others run, and nothing is told of those.
+	// Existing results are collected while the others run, and those are not reported.
 	if out := h.do("slurm", "collect", spool); out.code != 0 || out.stdout != "" {
 		t.Errorf("collect, with all under way: %d, %s%s", out.code, out.stdout, out.stderr)
 	}
@@ -180,7 +180,7 @@ func TestSlurm(t *testing.T) {
 		t.Errorf("scidex-oci has on its node the environment %q", environ)
 	}
 	send(t, launcher, syscall.SIGKILL)
-	// The node is cut off from Slurm with its job, which goes on, and delivers when its end was told.
+	// The node with its job loses contact with Slurm; the job goes on, and delivers after Slurm has reported its end.
 	c.node(t, node["down"], "kill")
 	c.node(t, node["down"], "down")
 	until(t, hangTimeout, "Slurm takes its job for failed", func() bool {
@@ -231,7 +231,7 @@ func TestSlurm(t *testing.T) {
 		t.Errorf("collect of what is collected: %d, %s%s", again.code, again.stdout, again.stderr)
 	}
 	h.mustRun("gc") // removes the ingest directories of collects that were killed
-	// What killed tasks have left was swept by those after them, or is by this one.
+	// Later tasks have removed what killed tasks have left, or this one does.
 	h.write("last.jsonl", fmt.Sprintf(`{"id":%q,"command":["true"]}`, h.id("last")), 0o644)
 	h.mustRun("slurm", "submit", "--spool", h.path("last"), "last.jsonl")
 	h.mustRun("slurm", "collect", "--wait", "--poll=200ms", h.path("last"))
@@ -297,7 +297,7 @@ func (h *harness) collectInterrupted(spool string) {
 	}
 }
 
-// TestSlurmCancel cancels a submission with the command: what runs is harvested, what waits never begins.
+// TestSlurmCancel cancels a submission with the command: running tasks are harvested, waiting ones never begin.
 func TestSlurmCancel(t *testing.T) {
 	h, _ := onSlurm(t)
 	lines, order := map[string]string{}, []string{}
@@ -326,7 +326,7 @@ func TestSlurmCancel(t *testing.T) {
 	}
 }
 
-// TestSlurmUnavailable refuses in one sentence where Slurm does not answer, and submits and leaves nothing.
+// TestSlurmUnavailable: if Slurm does not answer, that is one sentence, and nothing is submitted or left.
 func TestSlurmUnavailable(t *testing.T) {
 	h, c := onSlurm(t)
 	h.write("lines.jsonl", `{"command":["true"]}`, 0o644)

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socketTargets is what sockets.py is told.
+// socketTargets is the input of sockets.py.
 type socketTargets struct {
 	Database database `json:"database"`
 	Bases    []string `json:"bases"`   // directories
@@ -23,8 +23,8 @@ type socketTargets struct {
 	End      string   `json:"end"`     // the file that it waits for, if any
 }
 
-// plant makes sockets, a FIFO and links to sockets in a directory where the analysis looks for them, and
-// returns what they heard.
+// plant makes sockets, a FIFO and links to sockets in a directory in which the analysis looks for them, and returns
+// what they received.
 func (db database) plant(t *testing.T, dir string) (heard func() []string) {
 	t.Helper()
 	aside := t.TempDir() // what is moved in when it is whole
@@ -52,7 +52,7 @@ func open(t *testing.T, path string) {
 	}
 }
 
-// link makes links to the server's sockets: a hard one, where the kernel allows it, and symbolic ones.
+// link makes links to the server's sockets: a hard one, if the kernel allows it, and symbolic ones.
 func (db database) link(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.Link(filepath.Join(dir, "late"), filepath.Join(dir, "hard")); err != nil {
@@ -89,7 +89,7 @@ func (db database) streams() []string {
 	return names
 }
 
-// listenBeside makes what is no stream, and returns which of them were reached.
+// listenBeside makes sockets of other types, and returns which of them were reached.
 func listenBeside(t *testing.T, dir string) (heard func() []string) {
 	t.Helper()
 	silent := listenSilently(t, dir+"/")
@@ -133,8 +133,8 @@ func encode(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// TestSocketPaths reads the canary by every path to a socket from outside: of the server's own,
-// and of those that appear in a directory which the analysis sees, after it has looked. Inside it cannot.
+// TestSocketPaths reads the canary outside by every path to a socket: the server's own, and those that appear in a
+// directory of the analysis after it has looked. Inside none works.
 func TestSocketPaths(t *testing.T) {
 	h, db := newHarness(t), theDatabase(t)
 	plain := h.base("plain")
@@ -186,7 +186,7 @@ func TestSocketPaths(t *testing.T) {
 	}
 }
 
-// noSocket is what the kernel says where a path leads to no socket of anyone: not there, nobody's (of an
+// noSocket are the kernel's errors for a path that leads to no live socket: missing, without a listener (of an
 // overlay), a FIFO without a reader, still the regular file, no link across mounts, or another's directory.
 var noSocket = []string{"ENOENT", "ECONNREFUSED", "ENXIO", "EROFS", "EXDEV", "EACCES"}
 

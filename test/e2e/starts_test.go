@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// startModules are modules of a runtime by what a start ahead could change for them, and how a script starts that imports one as strange.
+// startModules are modules of a runtime by what a prepared start could change for them, and how a script that imports
+// one as strange starts.
 var startModules = map[string]struct{ text, start string }{
 	"what it sees": {`
 import __main__, getpass, os, platform, resource, socket, sys, tempfile, threading
@@ -38,7 +39,7 @@ seen = [
 	"a path before others": {"import sys\nsys.path.insert(0, '/data')\nseen = sys.path[:2]\n", "cold: an import changed the beginning of sys.path"},
 }
 
-// TestStartsOfModules compares scripts whose module keeps what it sees when it is imported, started ahead and cold.
+// TestStartsOfModules compares scripts whose module keeps what it sees when it is imported, with prepared and cold starts.
 func TestStartsOfModules(t *testing.T) {
 	h := newHarness(t)
 	h.write("stage/staged.txt", "staged", 0o644)
@@ -63,8 +64,8 @@ func TestStartsOfModules(t *testing.T) {
 	}
 }
 
-// TestStarts runs each script of testdata/starts three times cold and three times ready, on the host's Python. What it writes is the same; but what a
-// script draws whose name begins so differs each time.
+// TestStarts runs each script of testdata/starts three times cold and three times ready, on the host's Python. The
+// outputs are the same, except that random values of a script whose name begins with draws differ each time.
 func TestStarts(t *testing.T) { newHarness(t).compareStarts("testdata/starts/*.py", nil) }
 
 // TestStartsOfLibraries is the same for scripts with libraries that scripts/setup starts installs.
@@ -129,7 +130,7 @@ func (h *harness) compareStart(name, path string, more manifest) {
 	}
 }
 
-// drewAsOther reports whether a line of what two runs have drawn is the same.
+// drewAsOther reports whether a line of the random values of two runs is the same.
 func (s situation) drewAsOther(other situation) bool {
 	theirs := strings.Split(other.stdout, "\n")
 	for i, line := range strings.Split(s.stdout, "\n") {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestStarvedInit: an analysis that keeps the processors busy cannot take them from its container's init, and a kill does not
-// wait for anything of the analysis to be scheduled.
+// TestStarvedInit: an analysis that keeps the processors busy cannot take them from its container's init, and a kill
+// does not wait until a process of the analysis is scheduled.
 func TestStarvedInit(t *testing.T) {
 	h := newHarness(t)
 	for name, end := range map[string][]string{"now": {"stop", "--now"}, "after its grace": {"stop"}} {
@@ -27,7 +27,7 @@ func TestStarvedInit(t *testing.T) {
 	}
 }
 
-// TestSeccompSparesInit: what is refused of init is allowed of all else, as libraries need it.
+// TestSeccompSparesInit: calls that are refused for the init are allowed for other processes, as libraries need them.
 func TestSeccompSparesInit(t *testing.T) {
 	h := newHarness(t)
 	r := h.analysis("starve.py", nil, "itself")

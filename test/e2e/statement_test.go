@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// newKey makes a key and has all runs signed with it.
+// newKey makes a key with which all runs are signed.
 func (h *harness) newKey(name string) (path string) {
 	h.t.Helper()
 	path = h.path(name)
@@ -22,7 +22,7 @@ func (h *harness) newKey(name string) (path string) {
 	return path
 }
 
-// expectVerified has scidex-oci and others' code verify a run, and an export of it.
+// expectVerified verifies a run, and an export of it, by scidex-oci and by others' code.
 func (h *harness) expectVerified(name, key string) {
 	h.t.Helper()
 	h.expectVerifiedHere(name, key)
@@ -101,7 +101,7 @@ func (h *harness) expectReport(code int, verified bool, args ...string) {
 	}
 }
 
-// TestSigned: a run has a statement that others verify, wherever it goes, and every change of a file is found.
+// TestSigned: others can verify the statement of a run, in every form, and every change of a file is found.
 func TestSigned(t *testing.T) {
 	h := newHarness(t)
 	key := h.newKey("key")
@@ -201,7 +201,7 @@ func (h *harness) expectChangesFound(dir, top, key string) {
 	h.expectVerifiedHere(top, key)
 }
 
-// expectChangeFound changes a file, takes it away, and puts it back.
+// expectChangeFound changes a file, removes it, and restores it.
 func (h *harness) expectChangeFound(path, top, key string) {
 	h.t.Helper()
 	was, name := readFile(h.t, path), filepath.Base(path)
@@ -224,7 +224,7 @@ func (h *harness) mustSucceed(errs ...error) {
 	}
 }
 
-// TestSignedOrNotRun: where nothing can be signed nothing is run.
+// TestSignedOrNotRun: if nothing can be signed, nothing is run.
 func TestSignedOrNotRun(t *testing.T) {
 	h := newHarness(t)
 	h.mustRun("key", "new", "key")
@@ -270,8 +270,8 @@ func TestSignedOrNotRun(t *testing.T) {
 	}
 }
 
-// lookAround prints all that an analysis could find a key by: its variables, descriptors, mounts and processes, and every name
-// outside of the host's programs, with what is in small files.
+// lookAround prints everything by which an analysis could find a key: its variables, descriptors, mounts and processes,
+// and every name outside of the host's programs, with what is in small files.
 const lookAround = `env; cat /proc/*/environ /proc/*/cmdline /proc/*/mountinfo /proc/*/maps; ls -l /proc/*/fd /proc/*/cwd
 find / -path /proc -prune -o -path /usr -prune -o -print
 find / -path /proc -prune -o -path /usr -prune -o -path /sys -prune -o -path /dev -prune -o -type f -size -9k -exec cat {} +
@@ -326,12 +326,12 @@ func TestSignKeyWithASecondName(t *testing.T) {
 	r.expect(t, "complete", "exit", 0)
 }
 
-// TestSignCommand: a command has the key.
+// TestSignCommand: runs are signed by a command that has the key.
 func TestSignCommand(t *testing.T) {
 	h := newHarness(t)
 	h.mustRun("key", "new", "key")
 	calls := h.path("calls")
-	// It signs as scidex-oci does, and says no to what is named in the file "deny".
+	// It signs as scidex-oci does, and refuses what the file "deny" names.
 	command := h.write("sign.sh", `#!/bin/sh
 cat >message; echo x >>`+calls+`
 if [ -e deny ] && grep -q in-toto message; then echo denied >&2; exit 1; fi
@@ -360,7 +360,7 @@ openssl pkeyutl -sign -inkey key -rawin -in message | base64
 	}
 }
 
-// TestSignedEnds: each end is signed, also those without outputs, and what may change after the commit changes nothing.
+// TestSignedEnds: each end is signed, also those without outputs, and fields that may change after the commit do not invalidate it.
 func TestSignedEnds(t *testing.T) {
 	h := newHarness(t)
 	key := h.newKey("key")
@@ -396,8 +396,8 @@ func TestSignedEnds(t *testing.T) {
 	h.expectVerified(id, key)
 }
 
-// TestSignedAndKilled: a run whose launcher was killed before its commit is signed by the recovery that has the key, and another
-// says that it is not signed.
+// TestSignedAndKilled: a run whose launcher was killed before its commit is signed by a recovery that has the key; one
+// without the key reports that it is not signed.
 func TestSignedAndKilled(t *testing.T) {
 	h := newHarness(t)
 	key := h.newKey("key")
@@ -439,7 +439,7 @@ func TestSignedAndKilled(t *testing.T) {
 		for i := range 12 {
 			h.killSigned(i, key)
 		}
-		// gc may have come while the last supervisor, which lives a moment longer on a busy host, held its ingest directory.
+		// gc may have run while the last supervisor, which lives a moment longer on a busy host, held its ingest directory.
 		eventually(lostSupervisors)
 		h.gc()
 	})
@@ -451,7 +451,7 @@ func (h *harness) killSigned(i int, key string) {
 	id := h.newID()
 	l := h.launch(id, "--", "sh", "-c", "echo 1 >a.csv; echo ready >&2")
 	l.await("ready")
-	for range i * 40_000 { // how far the launcher comes meanwhile is different each time, and any is right
+	for range i * 40_000 { // how far the launcher gets until then differs each time, and any is right
 		_ = syscall.Getppid()
 	}
 	if err := l.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {

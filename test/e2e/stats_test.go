@@ -36,7 +36,7 @@ func (h *harness) stats(flags ...string) (s runStats) {
 	return s
 }
 
-// What runs asked for and used, and a limit that has ended one, stand in the statistics; a run that never began does not.
+// The statistics have what runs requested and used, and a limit that has ended one, but no run that never began.
 func TestStats(t *testing.T) {
 	h := newHarness(t)
 	var took []float64

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// stdinMax is what is passed on of a standard input at most.
+// stdinMax is the most that is passed on of a standard input.
 const stdinMax = 64 << 20
 
 // blank is a reader of n zero bytes.
@@ -86,7 +86,7 @@ func TestStdin(t *testing.T) {
 	})
 }
 
-// TestStdinOfAFile: what the analysis has not read of a file is there for the caller, as without a sandbox.
+// TestStdinOfAFile: the caller can read on after the part that the analysis has read, as without a sandbox.
 func TestStdinOfAFile(t *testing.T) {
 	h := newHarness(t)
 	h.write("list", "one\ntwo\nthree\nfour\n", 0o644)
@@ -125,7 +125,7 @@ func TestStdinThatIsIdle(t *testing.T) {
 	h.expectStdin(r, []byte("some"))
 }
 
-// TestStdinThatIsTooLong ends the run, which otherwise would take a part for the whole.
+// TestStdinThatIsTooLong ends the run: otherwise the analysis would take a part for the whole.
 func TestStdinThatIsTooLong(t *testing.T) {
 	h := newHarness(t)
 	r := h.fed(blank(stdinMax), "--", "sh", "-c", "wc -c >all")
@@ -145,7 +145,7 @@ func TestStdinThatIsTooLong(t *testing.T) {
 	}
 }
 
-// TestStdinIsNotPassedOn where it is not for one analysis that its caller waits for.
+// TestStdinIsNotPassedOn to other runs than a single one that its caller waits for.
 func TestStdinIsNotPassedOn(t *testing.T) {
 	h := newHarness(t)
 	typed := func() io.Reader {

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deaf does not end by SIGTERM, and says that it has heard it.
+// deaf does not end by SIGTERM, and prints that it has received it.
 const deaf = `trap 'echo heard' TERM; echo x >before; echo ready; while :; do sleep 0.05; done`
 
-// TestStop ends runs from another command: with a grace period, which a second one cuts, and without.
+// TestStop ends runs from another command: with a grace period, which a second one ends, and without.
 func TestStop(t *testing.T) {
 	h := newHarness(t)
 	gentle, twice, now := h.newID(), h.newID(), h.newID()
@@ -55,7 +55,7 @@ func TestStop(t *testing.T) {
 	h.mustRefuse([]string{"stop"}, "ID")
 }
 
-// TestStopBySignal: what nobody has asked `stop` for is not said to come from it.
+// TestStopBySignal: the end of a run by a plain signal is not attributed to `stop`.
 func TestStopBySignal(t *testing.T) {
 	h := newHarness(t)
 	id := h.newID()
@@ -105,7 +105,7 @@ func TestStopSparesOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.mustRefuse([]string{"stop", id}, "was killed")
-	h.expectTidied(id) // by stop, which was told of the same process
+	h.expectTidied(id) // by stop, which was given the same process
 	select {
 	case <-ended:
 		t.Fatalf("the innocent process ended: %v", innocent.ProcessState)
@@ -113,7 +113,7 @@ func TestStopSparesOthers(t *testing.T) {
 	}
 }
 
-// TestStopByAStranger: nobody but its owner stops a run, who else may read all there is of it.
+// TestStopByAStranger: only its owner stops a run, even if others can read all of its files.
 func TestStopByAStranger(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: only root can become another user; the tests as root do")
@@ -133,7 +133,7 @@ func TestStopByAStranger(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := h.command(theHost.bin, "stop", id)
-	cmd.Dir, cmd.Env = "/", append(cmd.Env, "HOME="+open, "SCIDEX_OCI_BLOBS=file://"+filepath.Join(open, "theirs")) // a store is its owner's alone
+	cmd.Dir, cmd.Env = "/", append(cmd.Env, "HOME="+open, "SCIDEX_OCI_BLOBS=file://"+filepath.Join(open, "theirs")) // a store belongs to its owner only
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
 	out := h.finish(cmd)
 	if out.code != 125 {

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestStoppedAtAnyMoment sends SIGTERM at moments between the start of the command and its end: while the
-// request is checked, the sandbox set up, the outputs harvested and committed, the hook called, copies exported.
-// Wherever it comes the command says how it ended, the catalog says the same, and nothing is left.
+// TestStoppedAtAnyMoment sends SIGTERM at moments between the start of the command and its end: while the request is
+// checked, the sandbox set up, the outputs harvested and committed, the hook called, copies exported. At every moment
+// the command reports how it ended, the catalog has the same, and nothing is left.
 func TestStoppedAtAnyMoment(t *testing.T) {
 	h := newHarness(t)
 	hook := h.write("hook", "#!/bin/sh\nexit 0\n", 0o755)
@@ -80,9 +80,9 @@ func (h *harness) stopAt(t *testing.T, cmd *exec.Cmd, id string, after time.Dura
 	return "stopped"
 }
 
-// TestStoppedBeforeStart: of a run that is stopped while its sandbox is being made nothing starts, however long its grace.
-// The supervisor is held up until the launcher has been told. It is there before the run is in the catalog, which waits for
-// the write lock that the test holds.
+// TestStoppedBeforeStart: a run that is stopped while its sandbox is being made does not start, however long its grace
+// period. The supervisor is held up until the launcher has got the signal. It is there before the run is in the
+// catalog, which waits for the write lock that the test holds.
 func TestStoppedBeforeStart(t *testing.T) {
 	h := newHarness(t)
 	h.mustRun("ls") // makes the catalog
@@ -99,7 +99,7 @@ func TestStoppedBeforeStart(t *testing.T) {
 		until(t, hangTimeout, "the run is in the catalog", func() bool { return h.do("show", id).code == 0 })
 		time.Sleep(time.Second) // what it let begin before it was held up begins now, and nothing else
 		begun := tasks(l.cmd.Process.Pid)
-		delete(begun, strconv.Itoa(supervisor)) // which has no name of its own where it has not executed
+		delete(begun, strconv.Itoa(supervisor)) // which has no name of its own before it has executed
 		if len(begun) > 0 {
 			t.Log("too late: next time")
 			l.signal(unix.SIGKILL)
@@ -109,7 +109,7 @@ func TestStoppedBeforeStart(t *testing.T) {
 		}
 		l.signal(unix.SIGTERM)
 		time.Sleep(time.Second) // to be heard
-		// A launcher that was told waits for it no more.
+		// A launcher that got the signal no longer waits for it.
 		if err := unix.Kill(supervisor, unix.SIGCONT); err != nil && !errors.Is(err, unix.ESRCH) {
 			t.Fatal(err)
 		}
@@ -125,8 +125,8 @@ func TestStoppedBeforeStart(t *testing.T) {
 	t.Error("the supervisor was never held up in time")
 }
 
-// TestStoppedWhileItsIDsAreMapped: newuidmap may ask other hosts whose ids are whose, and wait for them. Who waits for it
-// is heard at once, and a directory that nothing was run in is removed without it.
+// TestStoppedWhileItsIDsAreMapped: newuidmap may look up ids on other hosts, and wait for them. A signal to the waiting
+// launcher works at once, and the unused directory is removed without newuidmap.
 func TestStoppedWhileItsIDsAreMapped(t *testing.T) {
 	if theHost.root || !theHost.ranged {
 		t.Skip("newuidmap maps the ids of users with a range alone")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStopped sends the launcher the signals of a terminal and of an orchestrator. The analysis gets
-// SIGTERM whichever it was, and what it wrote is harvested.
+// TestStopped sends the launcher the signals of a terminal and of an orchestrator. The analysis gets SIGTERM for each
+// of them, and its files are harvested.
 func TestStopped(t *testing.T) {
 	for name, c := range map[string]struct {
 		signal  syscall.Signal
@@ -52,8 +52,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestSecondSignalInsists: an analysis that does not listen ends with the second signal and not with its
-// grace period.
+// TestSecondSignalInsists: an analysis that ignores SIGTERM ends with the second signal and not with its grace period.
 func TestSecondSignalInsists(t *testing.T) {
 	h := newHarness(t)
 	id := h.newID()
@@ -70,7 +69,7 @@ func TestSecondSignalInsists(t *testing.T) {
 	}
 }
 
-// TestGraceEnds: an analysis that does not listen is killed when its grace period ends.
+// TestGraceEnds: an analysis that ignores SIGTERM is killed when its grace period ends.
 func TestGraceEnds(t *testing.T) {
 	h := newHarness(t)
 	l := h.launch(h.newID(), "--grace", "100ms", "--", "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done")

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestOutputsAreStored reads catalog and blob store past the program.
+// TestOutputsAreStored reads catalog and blob store directly.
 func TestOutputsAreStored(t *testing.T) {
 	h := newHarness(t)
 	r := h.start("--id", h.newID(), "--", "python3", "-c", `
@@ -88,7 +88,7 @@ type row struct {
 	partial int
 }
 
-// query asks the catalog by Python's SQLite, which is not ours.
+// query reads the catalog with Python's SQLite, independent of scidex-oci's.
 func (h *harness) query(sql string, args ...string) [][]any {
 	h.t.Helper()
 	out := h.finish(h.command("/usr/bin/python3", append([]string{"-c", `
@@ -122,7 +122,7 @@ func (h *harness) runRow(id string) string {
 	return rows[0][0].(string)
 }
 
-// TestNothingIsLeft looks at everything a run has while it runs, and that it is gone afterwards.
+// TestNothingIsLeft finds everything of a run while it runs, and nothing of it afterwards.
 func TestNothingIsLeft(t *testing.T) {
 	h := newHarness(t)
 	mounts := mountTable(t)
@@ -160,7 +160,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// locksOf lists the file locks that a process took (proc_locks(5)), whoever may hold them now.
+// locksOf lists the file locks that a process took (proc_locks(5)), even if another process holds them now.
 func locksOf(pid int) []string {
 	raw, err := os.ReadFile("/proc/locks")
 	if err != nil {
@@ -188,8 +188,8 @@ func mountTable(t *testing.T) map[string]string {
 	return table
 }
 
-// ofAnotherTest reports whether a mount is in the directory of a test that runs beside this one, or a network namespace, which runs
-// do not name: those of the unit tests mount file systems. A test's directory has its name (testing.T.TempDir).
+// ofAnotherTest reports whether a mount is in the directory of a concurrent test, or a network namespace, which runs do
+// not name: those of the unit tests mount file systems. A test's directory has its name (testing.T.TempDir).
 func ofAnotherTest(t *testing.T, mount string) bool {
 	return strings.Contains(mount, " /run/netns") || strings.Contains(mount, "/Test") && !strings.Contains(mount, "/"+t.Name())
 }

@@ -15,7 +15,7 @@ const stranger = 65534
 // entry is what a stranger tries on a directory with a program in it.
 const entry = `ls "$1" >/dev/null && echo listed; cat "$1/program" >/dev/null && echo read; "$1/program" && echo ran; cd "$1" && echo entered; :`
 
-// asStranger tries it and returns what worked.
+// asStranger runs it as the stranger and returns what worked.
 func asStranger(t *testing.T, dir string) string {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", entry, "sh", dir)

@@ -44,7 +44,7 @@ func TestStreamsAreUntouched(t *testing.T) {
 	if out.stdout != string(want) || out.stderr != string(backwards) {
 		t.Errorf("got %d and %d bytes that are not those written", len(out.stdout), len(out.stderr))
 	}
-	// With the table, standard output is still the analysis' alone.
+	// With the table, standard output still has only the analysis' own.
 	if out := h.mustRun("run", "--id", h.id("table"), "--script", "a.py"); out.stdout != string(want) {
 		t.Errorf("got %d bytes that are not those written", len(out.stdout))
 	}
@@ -61,7 +61,7 @@ func TestStreamsAreUntouched(t *testing.T) {
 	}
 }
 
-// With --json standard output holds the object alone, whatever the analysis prints.
+// With --json standard output has only the object, whatever the analysis prints.
 func TestJSONIsAlone(t *testing.T) {
 	h := newHarness(t)
 	out := h.mustRun(append(flags("run", "--json", "--id", h.id("j")), shell(`echo '{"v":1}'; echo two >&2`)...)...)
@@ -73,7 +73,7 @@ func TestJSONIsAlone(t *testing.T) {
 	}
 }
 
-// A flood passes through whole; of it the log keeps what --log-size says.
+// A flood is passed on whole; the log keeps as much as --log-size.
 func TestFlood(t *testing.T) {
 	const size, kept = 100_000_000, 1 << 20
 	h := newHarness(t)
@@ -137,7 +137,7 @@ func TestReaderGoesAway(t *testing.T) {
 	}
 }
 
-// Closed standard streams of the command do no harm: above all no file of ours takes their number.
+// Closed standard streams of the command do no harm: above all no file of scidex-oci gets their number.
 func TestClosedStreams(t *testing.T) {
 	for _, closed := range []string{">&-", "2>&-", "<&-", ">&- 2>&- <&-"} {
 		t.Run(closed, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestClosedStreams(t *testing.T) {
 	}
 }
 
-// TestNoReader: a command whose standard output nothing reads ends by SIGPIPE, or as if it did, without a word.
+// TestNoReader: a command whose standard output nothing reads ends by SIGPIPE, or as if it did, silently.
 func TestNoReader(t *testing.T) {
 	h := newHarness(t)
 	id := h.id("s")
@@ -201,7 +201,7 @@ func TestNoReader(t *testing.T) {
 	}
 }
 
-// TestQuiet: of a run that something else than its analysis has ended one line says so.
+// TestQuiet: if something else than the analysis has ended a run, one line says so.
 func TestQuiet(t *testing.T) {
 	h := newHarness(t)
 	for _, tt := range []struct {

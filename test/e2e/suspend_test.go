@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// job starts a run as a shell with job control does: in a process group of its own, whose parent could let it
-// go on. Nothing that is stopped outlives the test.
+// job starts a run as a shell with job control does: in a process group of its own, whose parent could continue it. No
+// stopped process outlives the test.
 func (h *harness) job(id string, args ...string) *launch {
 	h.t.Helper()
 	cmd := h.command(theHost.bin, runWith(id, args)...)
@@ -85,7 +85,7 @@ func expectStill(t *testing.T, launcher int) {
 			t.Errorf("thread %s is %s where all is suspended", tid, state)
 		}
 	}
-	time.Sleep(300 * time.Millisecond) // what does not stand still does something in it
+	time.Sleep(300 * time.Millisecond) // enough for a thread that is not stopped to do something
 	if after := tasks(launcher); !maps.Equal(before, after) {
 		t.Errorf("what is suspended goes on: %v, then %v", before, after)
 	}
@@ -107,7 +107,7 @@ func (l *launch) goOn() {
 	})
 }
 
-// busy counts in the kernel's own figures, its CPU time, and ends with the flag.
+// busy uses CPU time all the time, and ends with the flag.
 const busy = `(while :; do :; done) & echo ready; ` + awaited + `; kill $!; echo x >after`
 
 // TestSuspended: a run that is suspended for longer than its timeout still has its time.
@@ -131,7 +131,7 @@ func TestSuspended(t *testing.T) {
 	outputsAre("after")(t, r)
 }
 
-// TestSuspendedAgain: what goes on can be suspended again.
+// TestSuspendedAgain: a continued run can be suspended again.
 func TestSuspendedAgain(t *testing.T) {
 	h := newHarness(t)
 	begin := h.flag()
@@ -149,7 +149,7 @@ func TestSuspendedAgain(t *testing.T) {
 	}
 }
 
-// TestSuspendedTimesOut: the clock goes on where it stood.
+// TestSuspendedTimesOut: the clock continues from where it was stopped.
 func TestSuspendedTimesOut(t *testing.T) {
 	h := newHarness(t)
 	l := h.job(h.newID(), append(flags("--timeout=3s", "--grace=100ms"), shell(`echo ready; while :; do :; done`)...)...)
@@ -159,7 +159,7 @@ func TestSuspendedTimesOut(t *testing.T) {
 	l.wait().expect(t, "failed", "timeout", 124)
 }
 
-// TestSuspendedStorm: of a tree of processes that forks as fast as it can none is left running.
+// TestSuspendedStorm: in a tree of processes that fork as fast as they can, none is left running.
 func TestSuspendedStorm(t *testing.T) {
 	h := newHarness(t)
 	l := h.job(h.newID(), "--project", testdata(t, "."), "--script", testdata(t, "storm.py"))
@@ -194,7 +194,7 @@ func TestSuspendedAndStopped(t *testing.T) {
 	}
 }
 
-// TestSuspendedAndKilled: the death of launcher or supervisor ends what is stopped as well.
+// TestSuspendedAndKilled: the death of launcher or supervisor also ends stopped processes.
 func TestSuspendedAndKilled(t *testing.T) {
 	for _, whom := range []string{"launcher", "supervisor"} {
 		t.Run(whom, func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestSuspendedAndKilled(t *testing.T) {
 	}
 }
 
-// TestSuspendedFlood: pipes that are full and not read hold nothing up.
+// TestSuspendedFlood: full pipes without a reader do not delay the suspension.
 func TestSuspendedFlood(t *testing.T) {
 	h := newHarness(t)
 	begin := h.flag()
@@ -237,7 +237,7 @@ func TestSuspendedFlood(t *testing.T) {
 	l.wait().expect(t, "complete", "exit", 0)
 }
 
-// TestSuspendedInHook: where no analysis runs the launcher alone is suspended; the hook is not an analysis.
+// TestSuspendedInHook: if no analysis runs, only the launcher is suspended; the hook is not an analysis.
 func TestSuspendedInHook(t *testing.T) {
 	h := newHarness(t)
 	begin := h.flag()
@@ -255,8 +255,8 @@ func TestSuspendedInHook(t *testing.T) {
 	}
 }
 
-// TestSuspendedWithoutShell: where nobody could let the launcher go on, it is not stopped, as the kernel
-// would not stop it: it waits beside its analysis for SIGCONT, and for what ends it.
+// TestSuspendedWithoutShell: if nobody could continue the launcher, it is not stopped, as the kernel would not stop it:
+// it waits, with its analysis suspended, for SIGCONT, or for a signal that ends it.
 func TestSuspendedWithoutShell(t *testing.T) {
 	h := newHarness(t)
 	cmd := h.command(theHost.bin, runWith(h.id("s"), append(flags(never), shell(`echo ready; while :; do :; done`)...))...)
@@ -276,7 +276,7 @@ func TestSuspendedWithoutShell(t *testing.T) {
 	l.wait().expect(t, "canceled", "stopped", 143)
 }
 
-// TestSuspendIgnored: who has us started with SIGTSTP ignored means it.
+// TestSuspendIgnored: if scidex-oci is started with SIGTSTP ignored, the run is not suspended.
 func TestSuspendIgnored(t *testing.T) {
 	h := newHarness(t)
 	begin := h.flag()

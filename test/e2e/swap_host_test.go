@@ -19,14 +19,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a user can do to a command of root that works in a directory of theirs: between any two of its system calls a name below that
-// directory becomes another. The command waits before each call that looks such a name up (seccomp_unotify(2)), so each moment is tried,
-// on a busy machine as on an idle one.
+// Attacks of a user on a command of root that works in the user's directory: between any two of its system calls a name
+// below that directory is exchanged. The command waits before each call that looks such a name up (seccomp_unotify(2)),
+// so each moment is tried, also on a busy machine.
 
 // theOwner is the uid and gid of the user. Nothing else has it.
 const theOwner = 54321
 
-// swapKind is what takes the place of a name.
+// swapKind is what replaces a name.
 type swapKind string
 
 const (
@@ -63,7 +63,7 @@ type besieged struct {
 	secret       string // is in each file of root's, and is one of the names in each directory
 	id           string
 	swap         hostSwap
-	stopAtAccept bool // a server that can be called is told to end
+	stopAtAccept bool // a server that can be reached is requested to end
 
 	calls    int
 	possible []hostSwap // in a control, all that the user can do
@@ -77,7 +77,7 @@ type besieged struct {
 	won     []win
 }
 
-// win is what the user has got: in words that are the same for each run, and the first thing that they got it of.
+// win is what the user has gained: in words that are the same for each run, and the first file that it is about.
 type win struct{ what, of string }
 
 func (b *besieged) wins(what, of string) {
@@ -88,7 +88,7 @@ func (b *besieged) wins(what, of string) {
 	}
 }
 
-// judge counts the calls that look up a name in the user's directory, and acts before the one it waits for.
+// judge counts the calls that look up a name in the user's directory, and acts before the nth one.
 func (b *besieged) judge(n notification) *answer {
 	goOn := &answer{Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	call := pathCalls[uintptr(n.Nr)]
@@ -161,7 +161,7 @@ func (b *besieged) lookedUp(call fileCall, n notification) (names []string) {
 	return names
 }
 
-// offer adds what the user can do to a name.
+// offer adds the swaps that the user can make of a name.
 func (b *besieged) offer(call string, index int, name string, last bool) {
 	above, err := os.Lstat(filepath.Dir(name))
 	if err != nil || above.Sys().(*syscall.Stat_t).Uid != theOwner && above.Mode().Perm()&0o002 == 0 {
@@ -194,7 +194,7 @@ func (b *besieged) offer(call string, index int, name string, last bool) {
 	}
 }
 
-// act does something as the user (setfsuid(2)): what is forbidden to them does not take place.
+// act does something with the rights of the user (setfsuid(2)).
 func (b *besieged) act(do func() error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -211,14 +211,14 @@ func (b *besieged) act(do func() error) {
 	}
 }
 
-// ignorable is an error by which the kernel, or the moment, keeps the user from it.
+// ignorable is an error by which the kernel refuses the user, or that depends on the moment.
 func ignorable(err error) bool {
 	return ignoring(err, unix.EACCES, unix.EPERM, unix.ENOENT, unix.EXDEV, unix.ENOTEMPTY, unix.EEXIST, unix.EBUSY, unix.ENOTDIR, unix.ELOOP) == nil
 }
 
-// exchange puts what the swap has in the place of a name.
+// exchange replaces a name as the swap says.
 func (b *besieged) exchange(name, target string) error {
-	for _, place := range []string{filepath.Join(b.theirs, "aside"), filepath.Dir(name)} { // a directory of root's has to stay where it is
+	for _, place := range []string{filepath.Join(b.theirs, "aside"), filepath.Dir(name)} { // a directory of root's must stay in its place
 		put := filepath.Join(place, "swapped")
 		if err := b.make(put, target); err != nil {
 			return err
@@ -243,7 +243,7 @@ func (b *besieged) exchange(name, target string) error {
 	return unix.EACCES
 }
 
-// target is what of root's takes the place of a name.
+// target is the file of root's that replaces a name.
 func (b *besieged) target(name string) string {
 	switch b.swap.kind {
 	case linkToSame:
@@ -257,7 +257,7 @@ func (b *besieged) target(name string) string {
 	}
 }
 
-// make makes what takes the place of a name.
+// make makes the file that replaces a name.
 func (b *besieged) make(put, target string) error {
 	switch b.swap.kind {
 	case aFIFO:
@@ -272,7 +272,7 @@ func (b *besieged) make(put, target string) error {
 	}
 }
 
-// watchFIFO frees the command that waits in the open of the FIFO (fifo(7)), which is a find, until the test ends the watch.
+// watchFIFO frees the command that waits in the open of the FIFO (fifo(7)), which counts as a win, until the test ends the watch.
 func (b *besieged) watchFIFO(end <-chan struct{}) {
 	for {
 		select {
@@ -298,7 +298,7 @@ func (b *besieged) watchFIFO(end <-chan struct{}) {
 	}
 }
 
-// waitsInFIFO reports whether the kernel has a thread wait for the other end of a FIFO.
+// waitsInFIFO reports whether a thread waits for the other end of a FIFO.
 func waitsInFIFO(thread uint32) bool {
 	where, _ := os.ReadFile(fmt.Sprintf("/proc/%d/wchan", thread))
 	return string(where) == "wait_for_partner" || string(where) == "fifo_open"

@@ -119,8 +119,8 @@ func hostCommands() []hostCommand {
 	}
 }
 
-// TestSwapsOnTheHost: a user who exchanges what root's command works on, at whatever moment, gets nothing of root's changed or read, and no
-// command waits for them.
+// TestSwapsOnTheHost: a user who exchanges files of root's command at any moment can neither change nor read root's
+// files, nor make the command wait.
 func TestSwapsOnTheHost(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: only root works in directories of others; the tests as root do")
@@ -141,7 +141,7 @@ func TestSwapsOnTheHost(t *testing.T) {
 	}
 }
 
-// collect removes all runs, and what they kept.
+// collect removes all runs, and their kept directories.
 func (h *harness) collect() {
 	h.t.Helper()
 	if runs := strings.Fields(h.mustRun("ls", "--quiet", "--limit", "0").stdout); len(runs) > 0 {

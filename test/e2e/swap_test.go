@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Attacks that exchange a path for another one between its check and its use. What must stay secret is
-// something that the check refuses: it holds a FIFO, or it lies in the root. Outside, a program that looks
-// before it opens loses against each of them.
+// Attacks that exchange a path for another one between its check and its use. The secret is in a directory that the
+// check refuses: it has a FIFO, or is in the root. Outside, a program that checks before it opens loses against each
+// attack.
 
 // swaps is how many runs each attack tries.
 const swaps = 30
@@ -93,8 +93,8 @@ func loses(t *testing.T, refused func() bool, file, secret string) {
 	})
 }
 
-// attack runs the arguments again and again while somebody swaps. Each run has what is harmless or is
-// refused; none has the secret, in no output and no log.
+// attack runs the arguments again and again while somebody swaps. Each run has the harmless files or is refused; none
+// has the secret in an output or a log.
 func (h *harness) attack(secret string, args func(id string) []string) {
 	h.t.Helper()
 	had, refused := 0, map[string]int{}
@@ -186,8 +186,7 @@ func TestSwappedLinks(t *testing.T) {
 	h.attack(secret, func(string) []string { return flags("--project", "link", "--script", "link/s.sh") })
 }
 
-// TestSwappedScript exchanges one script for another, both of which may run: what is kept with the run is
-// what ran.
+// TestSwappedScript exchanges one script for another, both of which may run: the kept script is the one that ran.
 func TestSwappedScript(t *testing.T) {
 	h := newHarness(t)
 	for name, body := range map[string]string{"a.sh": "echo one", "b.sh": "echo other"} {
@@ -218,8 +217,8 @@ func TestSwappedScript(t *testing.T) {
 	}
 }
 
-// TestSwappedBase exchanges the directory in which working directories are made for one in which each is
-// there already, with the secret in it.
+// TestSwappedBase exchanges the directory in which working directories are made for one in which each exists already,
+// with the secret in it.
 func TestSwappedBase(t *testing.T) {
 	h := newHarness(t)
 	secret := h.id("secret")

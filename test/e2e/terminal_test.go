@@ -91,7 +91,7 @@ func (term *terminal) mode() *unix.Termios {
 	return mode
 }
 
-// state is what a program can change of the terminal for who uses it next.
+// state is what a program can change of the terminal for its next user.
 func (term *terminal) state() string {
 	term.t.Helper()
 	size, err := unix.IoctlGetWinsize(int(term.slave.Fd()), unix.TIOCGWINSZ)
@@ -123,11 +123,11 @@ func (term *terminal) on(cmd *exec.Cmd, controlling bool) error {
 	return cmd.Run()
 }
 
-// terminalTargets is what terminal.py is told.
+// terminalTargets is the input of terminal.py.
 type terminalTargets struct {
 	Names  []string `json:"names"`  // of the terminal
-	Report string   `json:"report"` // where the verdicts go, if not to standard output
-	Print  []string `json:"print"`  // a | is where the sequence pauses
+	Report string   `json:"report"` // the file for the verdicts, if not standard output
+	Print  []string `json:"print"`  // the sequence pauses at a |
 }
 
 // sequences make a terminal answer, as if it was typed, or act on more than the text; in Latin-1.
@@ -137,7 +137,7 @@ var sequences = []string{
 	"\u009b6n", "\u0090$qm\u009c", "\u00c2\u009b6n", "\u00c2|\u009b6n", "\x1b[31;6n", "\x1b[1\x1b[6n", "\x0e", "\x08\x08", "\x7f",
 }
 
-// TestTerminalIsOutOfReach starts the launcher on a terminal, and lets the analysis go for that.
+// TestTerminalIsOutOfReach starts the launcher on a terminal, and lets the analysis attack that.
 func TestTerminalIsOutOfReach(t *testing.T) {
 	h := newHarness(t)
 	controlOfTerminal(t)
@@ -195,7 +195,7 @@ func shownEscaped(t *testing.T, screen string) {
 	}
 }
 
-// controlOfTerminal lets the same program do it as a plain process on a terminal.
+// controlOfTerminal runs the same program as a plain process on a terminal.
 func controlOfTerminal(t *testing.T) {
 	t.Helper()
 	term := newTerminal(t)
@@ -223,10 +223,10 @@ func controlOfTerminal(t *testing.T) {
 	}
 }
 
-// noConsole is what a machine without a screen says.
+// noConsole are the errors of a machine without a screen.
 var noConsole = []string{"ENOENT", "ENXIO", "ENODEV", "EIO", "ENOTTY"}
 
-// kernelForbidsFeeding: TIOCSTI is for root only where the setting is 0 (Linux 6.2).
+// kernelForbidsFeeding: TIOCSTI is for root only if the setting is 0 (Linux 6.2).
 func kernelForbidsFeeding() bool {
 	setting, err := os.ReadFile("/proc/sys/dev/tty/legacy_tiocsti")
 	return err == nil && strings.TrimSpace(string(setting)) == "0"

@@ -38,8 +38,8 @@ func (h *harness) detachAndWait(string) outcome {
 // stopAnother stops a run that was started before the one that is dead.
 func (h *harness) stopAnother(string) outcome { return h.do("stop", h.id("other")) }
 
-// TestWritersTidy: after the next command that writes nothing of a killed run is left, and it is known to be
-// lost. Runs that live, and those of another root, are as they were.
+// TestWritersTidy: after the next command that writes, nothing of a killed run is left, and the catalog has it as lost.
+// Living runs, and those of another root, do not change.
 func TestWritersTidy(t *testing.T) {
 	other := newHarness(t)
 	theirs := other.killed()
@@ -91,7 +91,7 @@ func (h *harness) possessions(id string) []string {
 		matches(filepath.Join(h.root, "post-process", id+"@*")))
 }
 
-// readersLeave checks that a killed run has left something, and that commands which only look leave it.
+// readersLeave checks that a killed run has left something, and that commands that only read do not remove it.
 func (h *harness) readersLeave(id string) {
 	h.t.Helper()
 	before := h.possessions(id)
@@ -104,7 +104,7 @@ func (h *harness) readersLeave(id string) {
 	}
 }
 
-// expectTidied checks that a killed run is known to be lost and that nothing is left of it.
+// expectTidied checks that the catalog has a killed run as lost and that nothing is left of it.
 func (h *harness) expectTidied(id string) {
 	h.t.Helper()
 	h.show(id).expect(h.t, "lost", "supervisor_lost", 125)
@@ -113,7 +113,7 @@ func (h *harness) expectTidied(id string) {
 	}
 }
 
-// TestTidyAfterKill kills one or both of a run's processes of ours, and the next run has its id.
+// TestTidyAfterKill kills a run's launcher, supervisor or both, and the next run has its id.
 func TestTidyAfterKill(t *testing.T) {
 	for name, kill := range map[string]func(t *testing.T, l *launch){
 		"launcher":   func(_ *testing.T, l *launch) { l.signal(syscall.SIGKILL) },
@@ -147,7 +147,7 @@ func TestTidyAfterKill(t *testing.T) {
 	}
 }
 
-// TestTidyIsHindered: what cannot be removed is told, ends no command otherwise, and is gone when it can be.
+// TestTidyIsHindered: a directory that cannot be removed is reported, does not change how the command ends, and is removed later.
 func TestTidyIsHindered(t *testing.T) {
 	h := newHarness(t)
 	base := h.path("base")
@@ -179,7 +179,7 @@ func TestTidyIsHindered(t *testing.T) {
 	}
 }
 
-// TestTidyWithoutACatalog: a catalog that takes no row keeps a command from nothing that it does.
+// TestTidyWithoutACatalog: a catalog that takes no row does not prevent what a command does.
 func TestTidyWithoutACatalog(t *testing.T) {
 	h := newHarness(t)
 	done := h.newID()
@@ -196,7 +196,7 @@ func TestTidyWithoutACatalog(t *testing.T) {
 	h.expectTidied(dead)
 }
 
-// TestTidyLeavesTheHarvest: a run whose result is not committed is gc's, and the command that meets it says so.
+// TestTidyLeavesTheHarvest: a run with an uncommitted result is left to gc, and the command that finds it says so.
 func TestTidyLeavesTheHarvest(t *testing.T) {
 	h := newHarness(t)
 	_, want := h.murder("0", nil, nil)
@@ -217,7 +217,7 @@ func TestTidyLeavesTheHarvest(t *testing.T) {
 	h.expectRecovered(id, want)
 }
 
-// TestTidyKeepsTheOnlyCopy: where nobody can harvest it any more, what an ended analysis wrote is kept and named.
+// TestTidyKeepsTheOnlyCopy: if it can no longer be harvested, the directory of an ended analysis is kept and named.
 func TestTidyKeepsTheOnlyCopy(t *testing.T) {
 	h := newHarness(t)
 	h = h.emptied()
@@ -243,7 +243,7 @@ func TestTidyKeepsTheOnlyCopy(t *testing.T) {
 	}
 }
 
-// TestTidyGivesUp: a catalog that lets nobody write holds up no command that does not write to it itself.
+// TestTidyGivesUp: a catalog that nobody can write to does not delay commands that do not write to it themselves.
 func TestTidyGivesUp(t *testing.T) {
 	h := newHarness(t)
 	done := h.newID()
@@ -260,8 +260,8 @@ func TestTidyGivesUp(t *testing.T) {
 	h.expectTidied(dead)
 }
 
-// TestTidyGivesUpOnTheSupervisor stops (SIGSTOP) the supervisor that is to remove a directory for a user: the command
-// ends all the same, and the supervisor with it.
+// TestTidyGivesUpOnTheSupervisor stops (SIGSTOP) the supervisor that removes a directory for a user: the command ends
+// all the same, and the supervisor with it.
 func TestTidyGivesUpOnTheSupervisor(t *testing.T) {
 	if theHost.root {
 		t.Log("not covered here: root removes by itself; the tests as a user do")
@@ -285,11 +285,11 @@ func TestTidyGivesUpOnTheSupervisor(t *testing.T) {
 	}
 }
 
-// manyFiles are enough to be met while they are removed.
+// manyFiles are so many that a removal can be interrupted.
 const manyFiles = 3000
 
-// heldUp has pin tidy, with a supervisor that does not go on when so many files are left, and reports whether that was
-// in time.
+// heldUp lets pin clean up with a supervisor that is stopped when so many files are left, and reports whether the stop
+// was in time.
 func (h *harness) heldUp(done string, started func(files int) bool) bool {
 	h.t.Helper()
 	dead := h.killedDoing(fmt.Sprintf("chmod 755 .; seq %d | xargs touch; %s", manyFiles, endless))
@@ -311,7 +311,7 @@ func (h *harness) heldUp(done string, started func(files int) bool) bool {
 	return true
 }
 
-// holdSupervisor stops the supervisor of a command as soon as it has one that has started.
+// holdSupervisor stops the supervisor of a command as soon as it has started.
 func (b *background) holdSupervisor(started func() bool) (held []string) {
 	for len(held) == 0 {
 		select {
@@ -329,7 +329,7 @@ func (b *background) holdSupervisor(started func() bool) (held []string) {
 	return held
 }
 
-// TestTidyReportsTheHook: what was killed in its hook is committed and cleaned, and its hook is owed.
+// TestTidyReportsTheHook: a run that was killed in its hook is committed and cleaned up, and its hook is reported as not called.
 func TestTidyReportsTheHook(t *testing.T) {
 	h := newHarness(t)
 	h.hook("echo ready >&2; exec sleep 1000")
@@ -356,7 +356,7 @@ func TestTidyReportsTheHook(t *testing.T) {
 	h.show(id).expect(t, "complete", "exit", 0)
 }
 
-// TestTidyAtOnce: of many commands that meet dead runs at once none fails, and nothing is left.
+// TestTidyAtOnce: if many commands find dead runs at once, none fails, and nothing is left.
 func TestTidyAtOnce(t *testing.T) {
 	h := newHarness(t)
 	dead := h.killedAtOnce(4, endless)
@@ -380,8 +380,8 @@ func TestTidyAtOnce(t *testing.T) {
 	}
 }
 
-// TestTidySparesRunsOfOthers: a run of another host, by its row, and one of another catalog, by its state file, are
-// nobody's to judge here.
+// TestTidySparesRunsOfOthers: a run of another host, by its row, and one of another catalog, by its state file, are not
+// changed.
 func TestTidySparesRunsOfOthers(t *testing.T) {
 	h := newHarness(t)
 	done := h.newID()

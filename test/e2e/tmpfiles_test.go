@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// tmpfiles lets systemd-tmpfiles take the files in dir that were last changed more than a day ago. It reads no more of a
-// configuration than the one line for dir, and the lines of more.
+// tmpfiles lets systemd-tmpfiles remove files in dir that were last changed more than a day ago. Its configuration is
+// one line for dir, and the lines of more.
 func (h *harness) tmpfiles(dir, more string) {
 	h.t.Helper()
 	conf := h.write("age.conf", "e "+dir+" - - - mM:1d\n"+more, 0o644)
@@ -37,8 +37,8 @@ func oldTree(t *testing.T, dir string) string {
 	return filepath.Join(work, "deep", "er", "old")
 }
 
-// TestTmpfiles: systemd-tmpfiles takes old files of directories named as a run's, but not of a run that is alive. A
-// kept directory goes by the policy of the host, and the line that docs/systemd has for it.
+// TestTmpfiles: systemd-tmpfiles removes old files in directories with names like a run's, but not those of a living
+// run. For a kept directory the policy of the host and the line of docs/systemd apply.
 func TestTmpfiles(t *testing.T) {
 	if _, err := exec.LookPath("systemd-tmpfiles"); err != nil {
 		t.Skip("systemd-tmpfiles is not installed: that it spares live runs is not tested")

@@ -26,7 +26,7 @@ type traced struct {
 	} `json:"traceEvents"`
 }
 
-// phase is one of a row; depth is 0 where no other of the row is around it.
+// phase is one of a row; depth is 0 if no other of the row is around it.
 type phase struct {
 	name       string
 	start, end float64 // microseconds
@@ -36,7 +36,7 @@ type phase struct {
 // rows are the phases by their process and row, in the order of their begin.
 type rows map[string][]phase
 
-// trace reads a trace, and checks that phases of a row do not overlap but where one is within another.
+// trace reads a trace, and checks that phases of a row overlap only if one is within another.
 func (h *harness) trace(path string) (of map[string]string, all rows) {
 	h.t.Helper()
 	raw := []byte(readFile(h.t, path))
@@ -115,7 +115,7 @@ func (r rows) named() float64 {
 	return covered / r.span()
 }
 
-// launchersPhases are those of every run that ends well; what may begin with another at the same moment is left out.
+// launchersPhases are those of every run that ends well; phases that may begin at the same moment as another are left out.
 var launchersPhases = []string{
 	"start of the process", "read the command line", "begin the supervisor's start", "open the catalog",
 	"see to what killed runs left", "take up streams and signals", "check the request", "open the inputs", "root filesystem",
@@ -133,7 +133,7 @@ var supervisorsPhases = []string{
 	"start libcontainer's init", "open the gate", "watch the container", "end the audit, look at /work", "harvest", "clean",
 }
 
-// containersPhases leave out two of libcontainer's, which are told by two different ways: "start its Go part" and "mount".
+// containersPhases leave out two of libcontainer's, which are reported in two different ways: "start its Go part" and "mount".
 var containersPhases = []string{
 	"execute libcontainer's init", "spawn its stage 1", "make the user namespace", "map its ids", "make the other namespaces",
 	"spawn its stage 2", "change the root, mask paths", "end of libcontainer's init", "wait at the gate", "execute our init",
@@ -158,7 +158,7 @@ func (r rows) inOrder(t *testing.T, row string, want []string) {
 // TestTrace looks at all phases of a run that does nothing.
 func TestTrace(t *testing.T) {
 	h := newHarness(t)
-	const tries = 5 // whoever takes the processor from the launcher between two phases takes no time of ours
+	const tries = 5 // time in which another process has the launcher's processor between two phases does not count
 	named := 0.0
 	for i := range tries {
 		path := h.path(fmt.Sprintf("trace%d.json", i))
@@ -199,7 +199,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// within checks that what one process waits for from another has happened meanwhile: all have one clock.
+// within checks that while one process waits for another, that one does its part: all have one clock.
 func (r rows) within(t *testing.T) {
 	t.Helper()
 	for _, pair := range []struct{ row, name, inner, within string }{
@@ -227,7 +227,7 @@ func (r rows) find(t *testing.T, row, name string) phase {
 	return r[row][i]
 }
 
-// TestTraceOfOtherEnds: there is a trace however the run ends, in place of what was there.
+// TestTraceOfOtherEnds: there is a trace however the run ends, and it replaces the file.
 func TestTraceOfOtherEnds(t *testing.T) {
 	h := newHarness(t)
 	h.setenv("SCIDEX_OCI_TRACE", "trace.json")
@@ -267,7 +267,7 @@ func TestTraceOfOtherEnds(t *testing.T) {
 	h.mustRun("rm", h.id("lost"))
 }
 
-// TestTraceOfADetachedRun: it is of the launcher that goes on.
+// TestTraceOfADetachedRun: the trace is that of the launcher that goes on.
 func TestTraceOfADetachedRun(t *testing.T) {
 	h := newHarness(t)
 	h.mustRun("run", "--detach", "--id", h.id("x"), "--trace", "trace.json", "--", "true")
@@ -281,7 +281,7 @@ func TestTraceOfADetachedRun(t *testing.T) {
 	all.inOrder(t, "launcher: run", launchersPhases)
 }
 
-// TestTraceThatCannotBeWritten: what stands in its way at the end is a warning, and the run is what it was.
+// TestTraceThatCannotBeWritten: an error at the end is a warning, and the run does not change.
 func TestTraceThatCannotBeWritten(t *testing.T) {
 	h := newHarness(t)
 	dir := h.path("traces")

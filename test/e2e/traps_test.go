@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// trap is what an analysis leaves for whoever reads, exports, keeps and removes its files. $1 is a
-// directory of the host.
+// trap is what an analysis leaves to attack the reading, export, keeping and removal of its files. $1 is a directory of
+// the host.
 type trap struct {
 	script   string
 	flags    []string
@@ -82,7 +82,7 @@ var traps = map[string]trap{
 	},
 }
 
-// TestTraps harvests, exports, keeps and removes what is to fool whoever does it.
+// TestTraps harvests, exports, keeps and removes traps.
 func TestTraps(t *testing.T) {
 	for name, c := range traps {
 		t.Run(name, func(t *testing.T) {
@@ -171,14 +171,14 @@ func TestExportFollowsNoLink(t *testing.T) {
 	tr.untouched()
 }
 
-// replacements are what the caller puts where a run's directory was.
+// replacements are what the caller puts in the place of a run's directory.
 var replacements = map[string]func(path string, tr treasure) error{
 	"link":            func(path string, tr treasure) error { return os.Symlink(tr.dir, path) },
 	"other directory": func(path string, tr treasure) error { return os.Rename(tr.dir, path) },
 	"file":            func(path string, _ treasure) error { return os.WriteFile(path, []byte("precious"), 0o600) },
 }
 
-// moments are when the directory is replaced. They return what comes upon the replacement.
+// moments are when the directory is replaced. They return the command that finds the replacement.
 var moments = map[string]func(h *harness, replace func(id string)) (clean func()){
 	"while it runs": func(h *harness, replace func(id string)) func() {
 		id, end := h.newID(), h.flag()
@@ -212,8 +212,7 @@ var moments = map[string]func(h *harness, replace func(id string)) (clean func()
 	},
 }
 
-// TestReplacedDirectory puts something else where the directory of a run is: it is not the run's, and stays
-// as it is.
+// TestReplacedDirectory replaces the directory of a run: the new one is not the run's, and does not change.
 func TestReplacedDirectory(t *testing.T) {
 	for when, prepare := range moments {
 		for what, put := range replacements {

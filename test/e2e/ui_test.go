@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestUI: the command serves what the catalog has, shows a run that goes on with what its control group counts, stops it as
-// `stop` does, and ends with a signal.
+// TestUI: the command shows the runs of the catalog, an active run with the counters of its control group, stops it as
+// `stop` does, and ends by a signal.
 func TestUI(t *testing.T) {
 	h := newHarness(t)
 	h.mustRefuse([]string{"ui", "--listen", "0.0.0.0:0"}, "--listen", "0.0.0.0:0", "of the loopback")
@@ -75,7 +75,7 @@ func TestUI(t *testing.T) {
 	}
 }
 
-// sees asks for a page, which must have some words.
+// sees requests a page, which must have some words.
 func (h *harness) sees(address string, words ...string) string {
 	h.t.Helper()
 	code, body := asked(h.t, address)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// underWay sends descriptors that nobody receives until the kernel takes no more.
+// underWay sends descriptors that nobody receives until the kernel accepts no more.
 const underWay = `import array, socket, time
 there, here = socket.socketpair()
 here.setblocking(False)
@@ -25,8 +25,8 @@ print("ready", flush=True)
 time.sleep(1000)
 `
 
-// TestDescriptorsUnderWay: beside a run with the caller's own id that has as many descriptors under way in sockets as it can
-// get, the next run starts, and it is listed and stopped.
+// TestDescriptorsUnderWay: while a run with the caller's own id has as many descriptors in transit in sockets as it
+// can, the next run starts, and the first one is listed and stopped.
 func TestDescriptorsUnderWay(t *testing.T) {
 	if theHost.root {
 		t.Log("not covered here: root has no --ids self (TestSelfIsTheCaller); the tests as other users have")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestUnits has systemd read the units of docs/systemd, which call the program by a name that systemd looks up.
+// TestUnits lets systemd read the units of docs/systemd, which name the program without a path.
 func TestUnits(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("systemd-analyze is not installed: the units in docs/systemd are not verified")

@@ -17,7 +17,7 @@ if child == 0:
 os.waitpid(child, 0)
 `
 
-// TestSeries: what a run used over its time is kept with it and shown again.
+// TestSeries: the usage of a run over time is kept with it and shown again.
 func TestSeries(t *testing.T) {
 	h := newHarness(t)
 	h.write("holds.py", holds, 0o644)
@@ -58,7 +58,7 @@ import time
 while time.process_time() < 0.2: pass
 `
 
-// TestThrottled: that the CPU limit held a run back is evidence, also where it did not end by itself.
+// TestThrottled: throttling by the CPU limit is evidence, also if the run did not end by itself.
 func TestThrottled(t *testing.T) {
 	h := newHarness(t)
 	h.write("spins.py", spins, 0o644)
@@ -79,7 +79,7 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// TestEvidenceOfTheLost: where the supervisor is killed under a run, the counters are still read.
+// TestEvidenceOfTheLost: if the supervisor is killed during a run, the counters are still read.
 func TestEvidenceOfTheLost(t *testing.T) {
 	h := newHarness(t)
 	l := h.launch(h.id("l"), shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo ready >&2; sleep 10000")...)
@@ -92,7 +92,7 @@ func TestEvidenceOfTheLost(t *testing.T) {
 	}
 }
 
-// TestUsageOfTheKilled: what killed processes used counts, also without a control group, where nothing waits for them.
+// TestUsageOfTheKilled: the usage of killed processes counts, also without a control group, for which nothing waits for them.
 func TestUsageOfTheKilled(t *testing.T) {
 	h := newHarness(t)
 	const spin = "import os, time\nwhile time.process_time() < 0.3: pass\nos.system('head -c 4M /dev/zero >x')\ntime.sleep(10000)"

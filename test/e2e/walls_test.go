@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSocketWall: an overlay stands before directories, and the result says so; nothing is said where no
-// directory is bound.
+// TestSocketWall: directories are shown through an overlay, and the result says so; it says nothing if no directory is
+// bound.
 func TestSocketWall(t *testing.T) {
 	h := newHarness(t)
 	h.write("data/x", "", 0o644)
@@ -25,8 +25,8 @@ func TestSocketWall(t *testing.T) {
 	}
 }
 
-// TestWithoutOverlay binds a directory that lies on two stacked overlays, which is as many as the kernel
-// allows (FILESYSTEM_MAX_STACK_DEPTH): it is bound read-only without one, and the result says so.
+// TestWithoutOverlay binds a directory on two stacked overlays, which is as many as the kernel allows
+// (FILESYSTEM_MAX_STACK_DEPTH): it is bound read-only without one, and the result says so.
 func TestWithoutOverlay(t *testing.T) {
 	if !theHost.root {
 		t.Log("not covered here: only root can stack overlays; the tests as root do")

@@ -28,7 +28,7 @@ except OSError as problem:
     time.sleep(1000)
 `
 
-// account is a user of a test's own who has a single id, and the program in a place that this user can read.
+// account is a user of a test's own who has a single id, and a copy of the program that this user can read.
 type account struct {
 	*harness
 	uid  uint32
@@ -55,8 +55,8 @@ func (a *account) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestNoWatchesLeft: an analysis with its caller's id holds all epoll watches of the account. Commands say so and how to end it,
-// in place of a trace of Go's, and what they say works.
+// TestNoWatchesLeft: an analysis with its caller's id holds all epoll watches of the account. Commands say so and how
+// to end it, instead of a trace of Go's, and that works.
 func TestNoWatchesLeft(t *testing.T) {
 	if !inSoak() || !theHost.root {
 		t.Skip("it takes 1 GB of the kernel's memory, and a user of its own: scripts/soak as root has it, and room.TestNoWatches the check")

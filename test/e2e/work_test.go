@@ -16,8 +16,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
-// fills are programs that write more to their directory than they should. Each takes the number of bytes, or
-// of names, that it is to write, and then waits for its end.
+// fills are programs that write more to their directory than they should. Each takes the number of bytes, or of names,
+// that it writes, and then waits for its end.
 var fills = map[string]struct {
 	program string
 	amount  int
@@ -69,7 +69,7 @@ func filling(name, after string) []string {
 	return []string{"python3", "-c", "import os, signal, sys\nn = int(sys.argv[1])\n" + f.program + "\n" + after, strconv.Itoa(f.amount)}
 }
 
-// The fills come to their end where nothing holds them.
+// The fills reach their end if nothing stops them.
 func TestFillsWorkOutside(t *testing.T) {
 	for name := range fills {
 		cmd := exec.Command("setsid", append([]string{"--wait"}, filling(name, `print("done", flush=True); os.killpg(0, signal.SIGKILL)`)...)...)
@@ -81,8 +81,8 @@ func TestFillsWorkOutside(t *testing.T) {
 	}
 }
 
-// TestWorkFull passes a bound on disk in each way and goes on: the run is ended, what it wrote is harvested,
-// another run does not notice, and nothing stays.
+// TestWorkFull exceeds a bound on disk in each way and goes on: the run is ended, what it wrote is harvested, another
+// run does not notice, and nothing stays.
 func TestWorkFull(t *testing.T) {
 	h := newHarness(t)
 	sibling := h.launch(h.newID(), "--work-size=16MiB", "--", "sh", "-c", "echo x >before; echo ready; exec sleep 10000")
@@ -136,7 +136,7 @@ func (r result) checkAllPartial(t *testing.T) {
 	}
 }
 
-// TestWorkFullAtTheEnd ends by itself before anybody has looked: what it left is counted, and decides.
+// TestWorkFullAtTheEnd ends by itself before the watchdog has measured: what it left is counted, and decides.
 func TestWorkFullAtTheEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		script, reason string
@@ -232,7 +232,7 @@ func TestWorkTmpfs(t *testing.T) {
 	h.mustRun("rm", r.ID)
 }
 
-// TestTmpfsGoesWithItsRun kills who holds the tmpfs: what was in it is gone, and nothing is kept or left.
+// TestTmpfsGoesWithItsRun kills the supervisor, which holds the tmpfs: what was in it is gone, and nothing is kept or left.
 func TestTmpfsGoesWithItsRun(t *testing.T) {
 	for name, kill := range map[string]func(*launch){
 		"launcher":   func(l *launch) { l.signal(syscall.SIGKILL) },
@@ -276,7 +276,7 @@ func (h *harness) smallTmp() string {
 	return dir
 }
 
-// TestHostFull fills the file system under a run, which ends, and refuses the next until there is room.
+// TestHostFull fills the file system during a run, which ends; the next is refused until there is room.
 func TestHostFull(t *testing.T) {
 	h := newHarness(t)
 	if !theHost.root {
@@ -323,8 +323,7 @@ func TestHostFull(t *testing.T) {
 	}
 }
 
-// TestManyFiles writes twenty times as many files as are allowed: a million where SCIDEX_OCI_SOAK is set, else a
-// tenth.
+// TestManyFiles writes twenty times as many files as are allowed: a million if SCIDEX_OCI_SOAK is set, else a tenth.
 func TestManyFiles(t *testing.T) {
 	files := 100_000
 	if os.Getenv("SCIDEX_OCI_SOAK") != "" {

@@ -14,7 +14,7 @@ func (h *harness) workdirFlags(more ...string) []string {
 	return append([]string{"--id", h.newID(), "--workdir", "/job"}, more...)
 }
 
-// TestWorkdir: what is written at one path is seen at the other and harvested once, and the result says so for each kind of root and of
+// TestWorkdir: files written at one path are seen at the other and harvested once, for each kind of root and of
 // storage.
 func TestWorkdir(t *testing.T) {
 	h := newHarness(t)
@@ -47,7 +47,7 @@ mv /job/one /job/uno && ln uno /job/ein && mv uno ein; rm -f uno; echo kept >kep
 			}
 		})
 	}
-	// Two mounts of one directory: nothing is renamed or linked from one to the other.
+	// These are two mounts of one directory: nothing can be renamed or linked from one to the other.
 	r := h.start(append(h.workdirFlags(), "--", "python3", "-c", `import errno, os
 open("x", "w").close()
 for call in os.rename, os.link:
@@ -58,7 +58,7 @@ for call in os.rename, os.link:
 	}
 }
 
-// TestWorkdirRefused: a path that hides something, that a link of an image leads elsewhere, or that is no path inside.
+// TestWorkdirRefused: a path is refused if it hides something, goes through a link of an image, or is no path inside.
 func TestWorkdirRefused(t *testing.T) {
 	h := newHarness(t)
 	h.tree("root", alpine(map[string]string{"link": "->/etc", "file": "x", "dir/x": "x", "closed/x": "x"}))
@@ -76,7 +76,7 @@ func TestWorkdirRefused(t *testing.T) {
 	}
 }
 
-// TestWorkdirBounds: what is written through the other path counts, open files without a name too.
+// TestWorkdirBounds: files written through the other path count, also open files without a name.
 func TestWorkdirBounds(t *testing.T) {
 	h := newHarness(t)
 	for _, name := range []string{"one big file", "open files without a name", "names of one file"} {
@@ -92,7 +92,7 @@ func TestWorkdirBounds(t *testing.T) {
 	r.expect(t, "failed", "work_full", 1)
 }
 
-// TestWorkdirWriters: what is open for writing through the other path when the analysis ends is marked as partial.
+// TestWorkdirWriters: files that are open for writing through the other path when the analysis ends are marked as partial.
 func TestWorkdirWriters(t *testing.T) {
 	h := newHarness(t)
 	r := h.start(append(h.workdirFlags(), shell(`echo whole >whole; mkfifo /tmp/never
@@ -106,7 +106,7 @@ until [ -e ready ]; do sleep 0.01; done`)...)...)
 	}
 }
 
-// TestWorkdirHostile: the other path opens no way that /work does not.
+// TestWorkdirHostile: the other path permits nothing that /work does not.
 func TestWorkdirHostile(t *testing.T) {
 	h := newHarness(t)
 	r := h.start(append(h.workdirFlags("--keep", "always"), "--", "python3", "-c", `import os, stat
@@ -136,7 +136,7 @@ except OSError as e: print(e.strerror)`)...)
 	h.mustRun("rm", r.ID)
 }
 
-// TestInputsBelowVar: as a workflow engine gives them, in each kind of root. Nothing of the root is hidden or written to.
+// TestInputsBelowVar binds inputs as a workflow engine does, in each kind of root. Nothing of the root is hidden or written to.
 func TestInputsBelowVar(t *testing.T) {
 	h := newHarness(t)
 	h.tree("root", alpine(map[string]string{"var/lib/dpkg/status": "installed\n", "var/run": "->/run"}))

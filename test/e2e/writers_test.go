@@ -2,8 +2,8 @@ package e2e
 
 import "testing"
 
-// TestSurvivingWriters: of files that what is left of an analysis has open for writing when it ends, and is killed, nobody
-// knows whether they are whole; of all others it is known.
+// TestSurvivingWriters: files that remaining processes have open for writing when the analysis ends are marked as
+// partial, and no others.
 func TestSurvivingWriters(t *testing.T) {
 	const leave = `echo whole >whole; mkfifo /tmp/never
 sh -c 'echo half >half; exec 3>>half 4<whole; : >made; mv made ready; read -r x </tmp/never' &

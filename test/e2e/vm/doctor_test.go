@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// examined is what the tests look at of what doctor says.
+// examined are the fields of doctor's report that the tests use.
 type examined struct {
 	Works    bool
 	Summary  struct{ Run, Limits, IDs string }
@@ -36,7 +36,7 @@ func (r examined) expect(t *testing.T, status string, codes ...string) {
 	}
 }
 
-// examine runs doctor by a prefix of commands; its exit code must be what it says.
+// examine runs doctor by a prefix of commands; its exit code must agree with its report.
 func (p person) examine(works bool, prefix ...string) (r examined) {
 	p.t.Helper()
 	argv := append(prefix, "env", "HOME="+p.home, bin, "doctor", "--json")
@@ -54,7 +54,7 @@ func (p person) examine(works bool, prefix ...string) (r examined) {
 	return r
 }
 
-// TestDoctor takes every road of cgroup v2 that a run takes, and says of each who holds the limits.
+// TestDoctor: for every way of a run to cgroup v2, doctor reports who enforces the limits.
 func TestDoctor(t *testing.T) {
 	for name, c := range map[string]struct {
 		person, rung, ids string
@@ -82,7 +82,7 @@ func TestDoctor(t *testing.T) {
 	expectNoScope(t)
 }
 
-// TestDoctorCures types what doctor says where something is missing, and the run that was refused works.
+// TestDoctorCures types the commands that doctor gives if something is missing, and the refused run works.
 func TestDoctorCures(t *testing.T) {
 	root, ada, bob := as(t, "root"), as(t, "ada"), as(t, "bob")
 	t.Run("no user manager", func(t *testing.T) {

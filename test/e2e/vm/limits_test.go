@@ -27,7 +27,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// TestNeighbours lets other users and units of the same systemd come and go: the limits of runs stay.
+// TestNeighbours starts and ends other users' managers and units of the same systemd: the limits of runs stay.
 func TestNeighbours(t *testing.T) {
 	root, ada := as(t, "root"), as(t, "ada")
 	runs := []*waiting{ada.start(nil, limits...), root.start(nil, limits...)}
@@ -63,14 +63,14 @@ func TestNeighbours(t *testing.T) {
 	expectNoScope(t)
 }
 
-// squeeze limits a slice and takes the limit back.
+// squeeze limits a slice and removes the limit.
 func squeeze(p person, slice, limit, none string) {
 	p.t.Helper()
 	p.do("systemctl", "set-property", "--runtime", slice, limit)
 	p.do("systemctl", "set-property", "--runtime", slice, none)
 }
 
-// neighbour is a unit beside the run's, with a quota of its own, that comes and goes.
+// neighbour is a unit next to the run's, with a quota of its own, that starts and ends.
 func neighbour(p person, slice string) {
 	p.t.Helper()
 	p.do(p.manager("systemd-run", "--quiet", "--unit=neighbour", "--slice="+slice,

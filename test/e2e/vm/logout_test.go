@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLogout starts detached runs in sessions that then end. What is said to end with them does, and what is not
-// goes on; so does what was started as the warning says.
+// TestLogout starts detached runs in sessions that then end. Runs that are said to end with the session do, and others
+// go on; so do those that were started as the warning advises.
 func TestLogout(t *testing.T) {
 	root := as(t, "root")
 	const conf = "/etc/systemd/logind.conf.d"

@@ -54,7 +54,7 @@ func as(t *testing.T, name string) person {
 	return person{t, name, found.HomeDir, uid}
 }
 
-// runtimeDir is the person's XDG_RUNTIME_DIR, which they have where a manager of theirs runs.
+// runtimeDir is the person's XDG_RUNTIME_DIR, which they have if their manager runs.
 func (p person) runtimeDir() string { return fmt.Sprintf("/run/user/%d", p.uid) }
 
 func (p person) command(argv ...string) *exec.Cmd {
@@ -91,7 +91,7 @@ func (p person) do(argv ...string) string {
 	return string(out)
 }
 
-// result is what the tests look at of the result of a run.
+// result are the fields of a result that the tests use.
 type result struct {
 	State, Reason, Message string
 	ExitCode               int `json:"exit_code"`

@@ -15,8 +15,8 @@ for _ in range(100):
     if os.fork() == 0: signal.pause()`
 )
 
-// scope is the prefix of a command in a scope, or another unit, of systemd's with limits, of which nobody tells
-// the command.
+// scope is the prefix of a command in a scope, or another unit, of systemd's with limits, about which the command gets
+// no information.
 func (p person) scope(kind ...string) []string {
 	if len(kind) == 0 {
 		kind = []string{"--scope"}
@@ -25,16 +25,16 @@ func (p person) scope(kind ...string) []string {
 	return append(p.manager(append(argv, kind...)...), "env", "HOME="+p.home)
 }
 
-// within runs an analysis in such a unit. When the kernel kills in a scope, this version of systemd asks what is
-// left to end: the run has all the time that it needs for that.
+// within runs an analysis in such a unit. When the kernel kills in a scope, this version of systemd stops the rest: the
+// run has all the time that it needs for that.
 func (p person) within(kind []string, args ...string) result {
 	p.t.Helper()
 	argv := append(p.scope(kind...), bin, "run", "--json", "--data=none", "--docs=none", "--grace=1m")
 	return p.decode(p.command(append(argv, args...)...).Output())
 }
 
-// TestOuterScope runs with --limits outer in somebody's scope: the result says what the kernel's files say, and
-// what ended a run by them.
+// TestOuterScope runs with --limits outer in another scope: the result has what the kernel's files have, and which
+// limit ended a run.
 func TestOuterScope(t *testing.T) {
 	for _, name := range []string{"ada", "root"} {
 		t.Run(name, func(t *testing.T) {

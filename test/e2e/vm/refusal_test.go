@@ -39,7 +39,7 @@ func (p person) refused(args []string, words ...string) result {
 
 var nothing = []string{"--", "true"}
 
-// TestLinger gives bob what the refusal of his run names, by typing it.
+// TestLinger types what the refusal of bob's run says.
 func TestLinger(t *testing.T) {
 	root, bob := as(t, "root"), as(t, "bob")
 	r := bob.refused(nothing, "systemd's user manager is not running", "let root run `loginctl enable-linger", "`scidex-oci config set limits best-effort`")
@@ -60,8 +60,8 @@ func TestLinger(t *testing.T) {
 	bob.refused(nothing, "not running")
 }
 
-// TestWithoutCPU takes the cpu controller from all users: a limit by default yields, one that was asked for
-// refuses, and what the refusal says gives it back.
+// TestWithoutCPU removes the cpu controller of all users: a default limit is dropped, a requested one is refused, and
+// the advice of the refusal works.
 func TestWithoutCPU(t *testing.T) {
 	root, ada := as(t, "root"), as(t, "ada")
 	dir := "/etc/systemd/system/user@.service.d"
@@ -117,7 +117,7 @@ func TestSilentManager(t *testing.T) {
 	ada.run(append([]string{"--limits=best-effort"}, nothing...)...).expect(t, "complete", "exit")
 }
 
-// TestOtherProcessIDs asks from a PID namespace in which our process ids are those of other processes of the host.
+// TestOtherProcessIDs runs in a PID namespace in which the launcher's process ids are those of other processes of the host.
 func TestOtherProcessIDs(t *testing.T) {
 	root := as(t, "root")
 	r := root.decode(root.command("unshare", "--pid", "--fork", "--mount-proc", bin, "run", "--json", "--", "true").Output())

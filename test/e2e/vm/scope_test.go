@@ -17,8 +17,8 @@ var (
 	}
 )
 
-// TestRoads starts a run from every kind of place. The limits are in the kernel's files, in a scope of the run's
-// own, or in the delegated unit that the launcher is in.
+// TestRoads starts a run from every kind of unit. The kernel's files have the limits, in a scope of the run's own, or
+// in the delegated unit of the launcher.
 func TestRoads(t *testing.T) {
 	const own = "scidex-oci-*.scope"
 	session := []string{"systemd-run", "--quiet", "--wait", "--pipe", "--property=User=ada", "--property=PAMName=login"}
@@ -70,7 +70,7 @@ func TestRoads(t *testing.T) {
 	expectNoScope(t)
 }
 
-// expectNoScope waits until no scope of ours is left, in the kernel and in what systemd knows.
+// expectNoScope waits until no scope of scidex-oci is left, in the kernel and in systemd.
 func expectNoScope(t *testing.T) {
 	t.Helper()
 	until(t, "the scopes end", func() bool { return len(dirs("scidex-oci*")) == 0 })
@@ -139,7 +139,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// supervisorOf returns the process id of a run's supervisor, which is alone in the leaf of its scope.
+// supervisorOf returns the process id of a run's supervisor, the only process in the leaf of its scope.
 func supervisorOf(t *testing.T, w *waiting) string {
 	t.Helper()
 	out, err := os.ReadFile(filepath.Join(filepath.Dir(w.group()), "scidex-oci", "cgroup.procs"))

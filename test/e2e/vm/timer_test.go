@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTimers puts the units of docs/systemd in place. What a killed run left, the timer has gc remove, and a run that
-// is alive stays.
+// TestTimers installs the units of docs/systemd. The timer starts gc, which removes what a killed run left, and does
+// not touch a living run.
 func TestTimers(t *testing.T) {
 	for _, scope := range []string{"system", "user"} {
 		install(t, scope)
@@ -62,7 +62,7 @@ func TestTimers(t *testing.T) {
 	expectNoScope(t)
 }
 
-// install puts the units of a kind of manager in place, with a timer that does not wait.
+// install installs the units of a kind of manager, with a timer that does not wait.
 func install(t *testing.T, scope string) {
 	t.Helper()
 	to := filepath.Join("/etc/systemd", scope)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// waiting is a run that waits to be told to end.
+// waiting is a run that waits for a flag to end.
 type waiting struct {
 	person
 	id, dir string
@@ -20,8 +20,7 @@ type waiting struct {
 	stdout  bytes.Buffer
 }
 
-// start starts a run that waits, by a prefix of commands, with flags of its own, and comes back when the analysis
-// runs.
+// start starts a run that waits, by a prefix of commands, with flags of its own, and returns when the analysis runs.
 func (p person) start(prefix []string, flags ...string) *waiting {
 	p.t.Helper()
 	w := p.launch(prefix, flags...)
@@ -29,7 +28,7 @@ func (p person) start(prefix []string, flags ...string) *waiting {
 	return w
 }
 
-// launch comes back at once.
+// launch returns at once.
 func (p person) launch(prefix []string, flags ...string) *waiting {
 	p.t.Helper()
 	w := &waiting{person: p, id: "vm-" + strings.ToLower(rand.Text()[:10])}
@@ -38,7 +37,7 @@ func (p person) launch(prefix []string, flags ...string) *waiting {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { _ = os.RemoveAll(w.dir) })
-	// The flag is changed while the run goes on, which a digest of it would tell.
+	// The flag is changed while the run goes on, which a digest of it would report.
 	argv := append(slices.Clone(prefix), bin, "run", "--json", "--digest-inputs", "script", "--id", w.id, "--input", w.path("flag")+":/inputs/flag")
 	argv = append(append(argv, flags...), "--", "sh", "-c", "echo ready; until [ -s /inputs/flag ]; do sleep 0.2; done")
 	w.cmd = p.command(argv...)
