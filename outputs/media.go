@@ -10,7 +10,7 @@ import (
 
 const unknownType = "application/octet-stream"
 
-// byExtension has the types that leading bytes cannot tell apart, and the formats of science. The host's
+// byExtension has the types that leading bytes cannot distinguish, and the formats of science. The host's
 // /etc/mime.types is not used, so that the answer does not depend on the host. Registered names are from IANA's
 // registry, the vnd and x- ones from the formats' own documentation.
 func byExtension(ext string) string {

@@ -23,9 +23,10 @@ func refuse(reason Reason, format string, args ...any) error {
 	return &refusal{reason, fmt.Sprintf(format, args...)}
 }
 
-// proven turns the error of a call that opens an entry of the directory dir into a verdict, if the entry itself shows the
-// cause: one that an analysis can bring about. Every other error is one of the file system, and stays an error: what
-// statx(2) cannot tell from an inode is no evidence against its file. st describes the entry; nil: it could not be looked at.
+// proven turns the error of a call that opens an entry of the directory dir into a verdict, if the entry itself shows
+// the cause: one that an analysis can bring about. Every other error is one of the file system, and stays an error:
+// what statx(2) does not show of an inode is no evidence against its file. st describes the entry; nil: it could not be
+// looked at.
 func proven(dir int, name string, st *unix.Stat_t, err error) error {
 	var errno unix.Errno
 	if !errors.As(err, &errno) {
@@ -87,8 +88,8 @@ func mayUse(st *unix.Statx_t, right uint16) bool {
 	return bits&right == right
 }
 
-// moved reports what happens in a tree that others change during the walk: an entry that is not where it was. Whoever measures
-// or removes such a tree goes on.
+// moved reports an error that occurs if others change the tree during the walk: the entry was moved or removed.
+// Measuring or removing such a tree goes on.
 func moved(err error) bool {
 	var lost *lostError
 	if errors.Is(err, errExchanged) || errors.As(err, &lost) {

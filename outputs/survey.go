@@ -69,7 +69,7 @@ func (s *survey) step(ctx context.Context) error {
 	return s.leave(s.walk.leave())
 }
 
-// leave tells the taker the walk's directory.
+// leave notifies the taker of the walk's directory.
 func (s *survey) leave(err error) error {
 	if err != nil {
 		return err

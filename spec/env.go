@@ -146,7 +146,7 @@ func threadEnv(cpus float64) map[string]string {
 	}
 }
 
-// ProxyPort is where the proxy of an analysis that may send requests listens, on its 127.0.0.1.
+// ProxyPort is the port on 127.0.0.1 inside at which the proxy of an analysis that may send requests listens.
 const ProxyPort = 3128
 
 // proxyEnv has the variables by which programs find a proxy. Some read the upper-case names, some the lower-case ones.

@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// Numbers are compared to 1e-9 of their size; where they are next to zero by cancellation, to 1e-12.
+// Numbers are compared to 1e-9 of their size; those that are close to zero by cancellation, to 1e-12.
 const (
 	relative = 1e-9
 	absolute = 1e-12

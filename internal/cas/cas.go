@@ -94,10 +94,10 @@ func private(path string, info fs.FileInfo) error {
 // Dir is the store's directory, absolute.
 func (s *Store) Dir() string { return s.dir }
 
-// Ingests is where the ingest directories are.
+// Ingests is the directory of the ingest directories.
 func (s *Store) Ingests() string { return filepath.Join(s.dir, ingestDir) }
 
-// Path returns where the blob's file is or would be. An invalid digest is an error.
+// Path returns the path of the blob's file, which may be missing. An invalid digest is an error.
 func (s *Store) Path(sha256 string) (string, error) {
 	if err := Check(sha256); err != nil {
 		return "", err

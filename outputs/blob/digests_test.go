@@ -71,7 +71,7 @@ func BenchmarkDigests(b *testing.B) {
 		for i := range names {
 			names[i] = digestOf(i)
 		}
-		slices.Sort(names) // as a catalog tells them
+		slices.Sort(names) // as a catalog lists them
 		for i := range names {
 			names[i] = strings.Clone(names[i]) // one after the other in memory, as they come
 		}

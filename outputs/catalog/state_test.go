@@ -117,7 +117,7 @@ func words(cell string) (all []string) {
 	return all
 }
 
-// Which error it is tells a caller what to do.
+// A caller decides by the kind of error what to do.
 func TestIllegalMoves(t *testing.T) {
 	tests := []struct {
 		step

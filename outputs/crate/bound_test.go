@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// endless gives bytes for as long as it is asked, up to a MiB.
+// endless gives bytes as long as it is read, up to a MiB.
 type endless struct{ given int }
 
 func (e *endless) Read(p []byte) (int, error) {

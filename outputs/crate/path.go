@@ -39,7 +39,7 @@ func safePath(dir string, original []byte) (path string, changed bool) {
 	return dir + renamed + "/" + hex.EncodeToString(sum[:16]) + "-" + last, true
 }
 
-// OutputPath is where a crate has an output.
+// OutputPath is the path of an output in a crate.
 func OutputPath(name []byte) string { return pathIn(outputsDir, name) }
 
 // LogPath is that of a stream's file.

@@ -282,7 +282,7 @@ func (p *pages) html(text string) template.HTML { return p.written(p.markup.HTML
 func (p *pages) written(text string) template.HTML {
 	p.room -= len(text) - p.inText
 	p.inText = 0
-	return template.HTML(text) //nolint:gosec // markup wrote it anew
+	return template.HTML(text) //nolint:gosec // markup has written it
 }
 
 // text is one as HTML, with marks.

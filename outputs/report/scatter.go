@@ -50,7 +50,7 @@ type series struct {
 // markAt is a mark at its position.
 type markAt struct{ At, Title string }
 
-// shapes tell series apart without colours.
+// shapes distinguish series without colours.
 var shapes = [seriesShown]string{
 	"M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z", "M-3.6-3.6h7.2v7.2h-7.2Z", "M0-5L5 0L0 5L-5 0Z", "M0-4.8L4.6 3.6H-4.6Z", "M0 4.8L4.6-3.6H-4.6Z", "M-4.5-1.5h3v-3h3v3h3v3h-3v3h-3v-3h-3Z",
 }

@@ -158,7 +158,7 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// tell describes what of a table is not shown.
+// tell says which part of a table is not shown.
 func (t *table) tell(columns, records int, cut bool) {
 	if t.header {
 		records--

@@ -89,7 +89,7 @@ type Report struct {
 	Hints []Hint `json:"hints,omitempty"`
 }
 
-// NotExported begins the warning of a run whose export was asked for and is not whole.
+// NotExported begins the warning of a run whose requested export is not whole.
 const NotExported = "the export is not complete: "
 
 // Exported is the directory that the export of a run has written to; "" if there is none, or if that is not certain.

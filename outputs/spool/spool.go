@@ -60,10 +60,10 @@ func Make(dir string) (Spool, error) {
 // At is the spool in a directory prepared by Make.
 func At(dir string) Spool { return Spool{dir} }
 
-// Path is where the n-th result is or would be.
+// Path is the path of the n-th result, which may be missing.
 func (s Spool) Path(n int) string { return filepath.Join(s.dir, resultsDir, strconv.Itoa(n)) }
 
-// LatePath is where a second n-th result is, if any.
+// LatePath is the path of a second n-th result, if there is one.
 func (s Spool) LatePath(n int) string { return s.Path(n) + lateSuffix }
 
 // Source is the run to deliver and its store.

@@ -68,7 +68,7 @@ func hasSurrogate(data []byte) bool {
 	return false
 }
 
-// readValue reads a value whose syntax is valid. path is where it is, for messages.
+// readValue reads a value whose syntax is valid. path is its position, for messages.
 func readValue(d *json.Decoder, path string) (any, error) {
 	token, err := d.Token()
 	if err != nil {

@@ -82,7 +82,7 @@ func (c Chart) SVG() []byte {
 	return d.Bytes()
 }
 
-// panel draws a figure below top and returns where it ends.
+// panel draws a figure below top and returns the y at which it ends.
 func (c Chart) panel(d *drawing, p panel, groups []Group, top float64) float64 {
 	d.text(20, top+18, "", p.title)
 	first := top + panelHead

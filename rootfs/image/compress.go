@@ -16,7 +16,7 @@ const (
 	unknownCompression // not allowed for a layer
 )
 
-// sniffed is the number of bytes that tell a compression.
+// sniffed is the number of bytes by which a compression is detected.
 const sniffed = 16
 
 // sniff detects the compression from the first bytes (RFC 1952, RFC 8878, bzip2, xz).

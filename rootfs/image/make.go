@@ -126,8 +126,8 @@ func (s *Store) layers(c *contents, tell func(Progress)) []unpack.Source {
 	return all
 }
 
-// corrupt returns the error of a damaged layer that made unpacking fail, or err if there is none: a damaged one may fail
-// in any way before its end, where its digest is compared.
+// corrupt returns the error of a damaged layer that made unpacking fail, or err if there is none: a damaged one may
+// fail in any way before its end, at which its digest is compared.
 func (s *Store) corrupt(ctx context.Context, c *contents, err error) error {
 	for _, desc := range c.manifest.Layers {
 		if failed := s.layout.Verify(ctx, desc); errors.Is(failed, cas.ErrCorrupt) {

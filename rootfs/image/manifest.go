@@ -67,7 +67,7 @@ func (c *contents) checkManifest() error {
 	return nil
 }
 
-// isLayer reports whether a media type is a layer's; its first bytes tell the compression.
+// isLayer reports whether a media type is a layer's; its first bytes show the compression.
 func isLayer(mediaType string) bool {
 	switch mediaType {
 	case ocispec.MediaTypeImageLayer, ocispec.MediaTypeImageLayerGzip, ocispec.MediaTypeImageLayerZstd, dockerLayer, dockerLayerGz, dockerLayerZs:

@@ -98,7 +98,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestReference says where an image was pulled from, and that by digest.
+// TestReference: an image's reference is the one it was pulled from, with the digest.
 func TestReference(t *testing.T) {
 	s := newStore(t)
 	one := imported(t, s, "x", python(t))

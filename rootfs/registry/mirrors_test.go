@@ -26,7 +26,7 @@ type mirrored struct {
 	mirror *registrytest.Proxy
 	log    *bytes.Buffer
 	mutex  sync.Mutex
-	asked  []string // what credentials were asked for
+	asked  []string // the hosts for which credentials were requested
 }
 
 func (m *mirrored) options(mirrors ...string) Options {
@@ -176,7 +176,7 @@ func testMirrorHangs(t *testing.T, m *mirrored) {
 	for name, tc := range map[string]struct {
 		of   string
 		hang func(http.ResponseWriter, *http.Request, http.Handler)
-		from string // what the registry is asked for
+		from string // the requests to the registry
 	}{
 		"in a blob":     {layer, hangAfter(1_000_000), "bytes=1000000-"},
 		"before a blob": {layer, hangAfter(-1), ""},

@@ -59,7 +59,7 @@ func below(dir uint64, name string) string {
 	return filepath.Join("/proc/self/fd", strconv.Itoa(fd), name)
 }
 
-// text reads a string of C in this process, whose thread waits meanwhile.
+// text reads a string of C in this process, whose thread waits until the answer.
 func text(address uint64) (string, error) {
 	memory, err := os.Open("/proc/self/mem")
 	if err != nil {

@@ -51,8 +51,8 @@ func listen() (fd int, err error) {
 	return int(listener), nil
 }
 
-// serve notes each call and has it go on, until the pipe done is closed: the end of the thread does not tell, since Go keeps the
-// first thread of a process.
+// serve notes each call and has it go on, until the pipe done is closed: the end of the thread cannot be waited for,
+// since Go keeps the first thread of a process.
 func serve(listener, done int, note func(*notification)) error {
 	for {
 		ready := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}, {Fd: int32(done)}}

@@ -233,7 +233,7 @@ func (h *harness) tell(cmd *exec.Cmd, s syscall.Signal) {
 // ended waits for a batch, with the exit code; -1 is that of one that was killed.
 func (h *harness) ended(cmd *exec.Cmd, code int) {
 	h.t.Helper()
-	_ = cmd.Wait() // the exit code tells
+	_ = cmd.Wait() // the exit code is checked
 	if got := cmd.ProcessState.ExitCode(); got != code {
 		h.t.Fatalf("batch: exit code %d, want %d", got, code)
 	}
@@ -621,7 +621,7 @@ func TestBatchOfMany(t *testing.T) {
 	}
 	go func() {
 		for i := range n {
-			fmt.Fprintf(to, "{\"id\":%q,\"command\":[\"true\"]}\n", h.id(fmt.Sprint(i))) // a batch that ends early is told below
+			fmt.Fprintf(to, "{\"id\":%q,\"command\":[\"true\"]}\n", h.id(fmt.Sprint(i))) // a batch that ends early is reported below
 		}
 	}()
 	var ids []string

@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/examples/check"
 )
 
-const dbPassword = "geheim-2c7e51a90b" // of a database that does not ask for it
+const dbPassword = "geheim-2c7e51a90b" // of a database that does not require it
 
 // url names the database with the password in it.
 func (db database) url() string {
@@ -128,7 +128,7 @@ with open("seen", "wb") as seen:
 	})
 	for _, pid := range below {
 		for _, name := range []string{"environ", "cmdline"} {
-			if content, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name)); strings.Contains(string(content), dbPassword) { // what we may not read, it neither
+			if content, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name)); strings.Contains(string(content), dbPassword) { // this test may not read it, nor may the analysis
 				t.Errorf("process %d has the password in its %s", pid, name)
 			}
 		}

@@ -106,7 +106,7 @@ func children(pid int) (found []int) {
 	return found
 }
 
-// innerNumber tells a supervisor from newuidmap and newgidmap: it has a number in a PID namespace of its own, too.
+// innerNumber distinguishes a supervisor from newuidmap and newgidmap: it has a number in a PID namespace of its own, too.
 var innerNumber = regexp.MustCompile(`(?m)^NSpid:\t\d+\t\d`)
 
 // early is the launcher's supervisor from the moment on that it was cloned, long before it is known by its name; 0 if

@@ -157,7 +157,7 @@ func (h *harness) setAside(id string) []saved {
 	if err := errors.Join(os.Rename(dir, aside(id)), os.Mkdir(dir, 0o700)); err != nil {
 		h.t.Fatal(err)
 	}
-	h.t.Cleanup(func() { _ = os.RemoveAll(aside(id)) }) // where the test failed before restore
+	h.t.Cleanup(func() { _ = os.RemoveAll(aside(id)) }) // if the test failed before restore
 	return []saved{{h.recordPath(id), readFile(h.t, h.recordPath(id))}}
 }
 

@@ -95,7 +95,7 @@ func TestKilledWhileItRuns(t *testing.T) {
 			supervisor := l.supervisor()
 			l.signal(syscall.SIGKILL)
 			if supervisor.alive() {
-				_ = exec.Command("kill", "-KILL", supervisor.id()).Run() // it may have died of itself meanwhile
+				_ = exec.Command("kill", "-KILL", supervisor.id()).Run() // it may have ended by itself
 			}
 		},
 	} {

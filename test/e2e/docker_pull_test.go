@@ -41,7 +41,7 @@ func TestDockerPull(t *testing.T) {
 				t.Errorf("%s %s: %+v", name, line, out)
 			}
 		}
-		s.Fail(nil) // forgets what was asked
+		s.Fail(nil) // forgets earlier requests
 		if out := s.docker("pull", name); out.code != 0 || len(s.Seen("")) > 0 {
 			t.Errorf("%s is pulled twice: %+v", name, out)
 		}

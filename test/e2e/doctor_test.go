@@ -82,7 +82,7 @@ func (h *harness) doctor(code int, prefix []string, args ...string) doctorReport
 // groups and mounts.
 func (h *harness) checkCured() {
 	h.t.Helper()
-	left := eventually(func() []string { // another suite may be at it meanwhile
+	left := eventually(func() []string { // another suite may run at the same time
 		return slices.Concat(ours(matches("/tmp/scidex-analysis-doctor-*")), ours(matches("/tmp/.scidex-oci-doctor-*")),
 			groupsOf("doctor-"), mountsOf("/root/doctor-"), matches(filepath.Join(h.root, "doctor-*")), matches(filepath.Join(h.root, ".scidex-oci-doctor-*")))
 	})
@@ -332,7 +332,7 @@ func TestDoctorBroken(t *testing.T) {
 			},
 		},
 		"PostgreSQL": {
-			env: "SCIDEX_OCI_DB=postgres://me:hunter2@127.0.0.1:1/scidex", // where nobody listens
+			env: "SCIDEX_OCI_DB=postgres://me:hunter2@127.0.0.1:1/scidex", // no server listens there
 			check: func(t *testing.T, _ *harness, r doctorReport) {
 				r.expect(t, "catalog.postgresql", "fail", "127.0.0.1", "pg_isready -d postgres://me:xxxxx@127.0.0.1:1/scidex")
 				r.expect(t, "catalog.open", "skipped")
@@ -420,7 +420,7 @@ func TestDoctorStops(t *testing.T) {
 		if err := cmd.Process.Signal(sign); err != nil {
 			t.Fatal(err)
 		}
-		_ = cmd.Wait() // the exit code tells
+		_ = cmd.Wait() // the exit code is checked
 		if code := cmd.ProcessState.ExitCode(); code != 128+int(sign) || stdout.Len() > 0 {
 			t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
 		}

@@ -27,7 +27,7 @@ type host struct {
 	bin    string // the binary under test
 	root   bool   // the user is the host's root
 	ranged bool   // runs get ids of their own
-	cgroup bool   // the kernel enforces limits: what `run` asks for by default is possible
+	cgroup bool   // the kernel enforces limits: the defaults of `run` can be enforced
 }
 
 // conditions of scripts: [root], [range], [cgroup].

@@ -16,7 +16,7 @@ type excess struct {
 	program string
 	args    []string
 	flags   []string
-	cgroup  ended // where a control group holds
+	cgroup  ended // if a control group enforces it
 	rlimits ended // with best effort
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // stays are what makes an analysis hard to end, and what must end it: SIGTERM, after which its grace never ends, or
-// SIGKILL after a short one. There are so many other processes besides its own.
+// SIGKILL after a short one. It has so many processes in addition to its own.
 var stays = map[string]struct {
 	signal string
 	others int

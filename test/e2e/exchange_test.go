@@ -65,7 +65,7 @@ func (tr treasure) untouched(dirs ...string) {
 // exchanger exchanges directories and files of a run with links to the treasure, as fast as it can.
 type exchanger struct {
 	tr    treasure
-	bases []string // where the run's files are, or will be
+	bases []string // the directories of the run's files, now or later
 	count atomic.Int64
 	stop  chan struct{}
 	done  sync.WaitGroup

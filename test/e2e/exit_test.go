@@ -39,7 +39,7 @@ var endings = map[string]ending{
 	"exit 255":  {args: shell("exit 255"), state: "failed", reason: "exit", code: 255},
 	"exception": {args: flags("--", "python3", "-c", "1/0"), state: "failed", reason: "exit", code: 1},
 
-	// Codes that scidex-oci uses itself pass through; the reason tells them apart.
+	// Codes that scidex-oci uses itself pass through; the reason distinguishes them.
 	"exit 124": {args: shell("exit 124"), state: "failed", reason: "exit", code: 124},
 	"exit 125": {args: shell("exit 125"), state: "failed", reason: "exit", code: 125},
 	"exit 126": {args: shell("exit 126"), state: "failed", reason: "exit", code: 126},

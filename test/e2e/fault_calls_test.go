@@ -16,7 +16,7 @@ type fileCall struct {
 	dir    int  // the descriptor of the file, or of the directory that path begins at
 	path   int  // the path
 	writes bool // a full disk may refuse it
-	flags  int  // of open(2), which writes where it creates
+	flags  int  // of open(2), which writes if it creates
 
 	offset uintptr // of the path in what the argument points to, in bytes
 }

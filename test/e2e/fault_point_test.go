@@ -19,7 +19,7 @@ const (
 	undisturbed faultKind = "undisturbed"
 	failsOnce   faultKind = "fails once"     // with EIO
 	failsOn     faultKind = "fails for good" // as do all after it
-	diskFull    faultKind = "full disk"      // ENOSPC for this and all after it that ask for room
+	diskFull    faultKind = "full disk"      // ENOSPC for this and all later ones that need space
 	isKilled    faultKind = "killed"         // SIGKILL for the process, before the call
 	failsWith   faultKind = "fails with"     // an errno of the fault's own, once
 
@@ -81,10 +81,10 @@ type observed struct {
 	root  string
 
 	roles  map[int]string // by process
-	points []string       // what was asked for, in order
+	points []string       // all points so far, in order
 	seen   int            // of the points that the fault counts
 	passed string         // the process that has come to the last of them, for a fault after it
-	hit    string         // where the fault began
+	hit    string         // the point at which the fault began
 	ended  bool           // the analysis has done its last act
 	before int            // how many points came before that
 	proven bool           // the launcher has recorded that the analysis has ended
@@ -139,7 +139,7 @@ func (o *observed) judge(n notification) *answer {
 	if o.counts(call, n, file) && o.strikes(role, point) {
 		o.hit = cmp.Or(o.hit, point)
 		if o.fault.kind == isKilled {
-			_ = unix.Kill(pid, unix.SIGKILL) // it waits for us: the pid is its own
+			_ = unix.Kill(pid, unix.SIGKILL) // it waits for this process: the pid is its own
 			return nil
 		}
 		return &answer{Error: -int32(o.fault.errno())}
@@ -200,7 +200,7 @@ func (o *observed) onRoot(file string) bool {
 	return file == o.root || strings.HasPrefix(file, o.root+"/")
 }
 
-// role tells launcher and supervisor, whose notifications are points, from the container. It takes a thread.
+// role distinguishes launcher and supervisor, whose notifications are points, from the container. It takes a thread.
 func (o *observed) role(thread int) (pid int, role string) {
 	proc := filepath.Join("/proc", strconv.Itoa(thread))
 	status, err := os.ReadFile(filepath.Join(proc, "status"))

@@ -27,7 +27,7 @@ func onExt4(t *testing.T, options ...string) *failingRoot {
 	r.must("truncate", "--size=64M", "disk")
 	r.must("mkfs.ext4", append(options, "-q", "disk")...)
 	r.mount()
-	t.Cleanup(func() { _ = unix.Unmount(r.root, unix.MNT_DETACH) }) // where the test ended early
+	t.Cleanup(func() { _ = unix.Unmount(r.root, unix.MNT_DETACH) }) // if the test ended early
 	return r
 }
 

@@ -58,7 +58,7 @@ func TestRootWritesForAnotherUser(t *testing.T) {
 	h.write("lines.jsonl", `{"command":["true"]}`, 0o644)
 	for name, c := range map[string]struct {
 		args  []string // FILE is what is written
-		never bool     // also where the user could
+		never bool     // also if the user could
 	}{
 		"report":     {args: flags("report", id, "--out", "FILE", "--overwrite")},
 		"table":      {args: flags("table", "table.csv", "--output", "FILE", "--overwrite")},

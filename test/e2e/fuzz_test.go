@@ -51,7 +51,7 @@ func trinityRound(_ *testing.T, n int) []string {
 
 // fuzzSeed is what scripts/test --seed repeats; trinity's order of calls is not the same again, since it has several processes.
 func fuzzSeed() int {
-	seed, _ := strconv.Atoi(os.Getenv("SCIDEX_OCI_SEED")) // 0 where it is not set
+	seed, _ := strconv.Atoi(os.Getenv("SCIDEX_OCI_SEED")) // 0 if it is not set
 	return seed % 1e6
 }
 

@@ -179,7 +179,7 @@ func (p posture) limit(t *testing.T, name string, value int64) string {
 	case name == "RLIMIT_NOFILE" && !theHost.root && value == min(4096, hardFiles(t)/2):
 		return "65536" // that of a single id, which an ordinary user may have
 	case !theHost.cgroup && (name == "RLIMIT_DATA" && value == 2<<30 || name == "RLIMIT_NPROC" && value == 100):
-		return "unlimited" // the default bounds, by rlimit where no control group holds them
+		return "unlimited" // the default bounds, by rlimit if no control group enforces them
 	case value == hardLimit(t, name):
 		return "unlimited"
 	}

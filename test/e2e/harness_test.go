@@ -27,7 +27,7 @@ type harness struct {
 
 	program string // which commands execute
 
-	engines *engines // that start asks; nil: it starts commands
+	engines *engines // of start; nil: it starts commands
 }
 
 func newHarness(t *testing.T) *harness {

@@ -107,7 +107,7 @@ func (h *harness) harvestOnFuse(t *testing.T, w wrong) {
 	}
 	h.mustRun("rm", id)
 	f.unmount()
-	if w.op == "die" { // what was mounted anew is on another device: rm does not touch it
+	if w.op == "die" { // the new mount is another device: rm does not touch it
 		return
 	}
 	if exists(kept) {

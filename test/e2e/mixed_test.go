@@ -200,7 +200,7 @@ func TestMixedSpool(t *testing.T) {
 	h := newHarness(t)
 	h.unpackEarlier(earlierPrograms[0])
 	spool := filepath.Join(filepath.Dir(h.root), "spool")
-	h.gc() // commits what waits beside it
+	h.gc() // commits waiting results, too
 	head, result := filepath.Join(spool, "spool.json"), filepath.Join(spool, "results", "1")
 	whole, ended := readFile(t, head), readFile(t, result)
 	writeFile(t, head, strings.Replace(whole, `{"v":1,`, `{"v":2,`, 1), 0o600)

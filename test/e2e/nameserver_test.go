@@ -89,7 +89,7 @@ func (n *nameserver) servePackets(c net.PacketConn) {
 			return
 		}
 		if reply := n.answer(query[:size]); reply != nil {
-			_, _ = c.WriteTo(reply, from) // who asked may be gone
+			_, _ = c.WriteTo(reply, from) // the client may be gone
 		}
 	}
 }

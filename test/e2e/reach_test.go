@@ -149,7 +149,7 @@ func hear(t *testing.T, ears map[string]*ear, host string) (port string) {
 			if err != nil {
 				return
 			}
-			_, _ = c.WriteTo(said[:n], from) // who asked may be gone
+			_, _ = c.WriteTo(said[:n], from) // the client may be gone
 			e.note(string(said[:n]))
 		}
 	}()

@@ -309,7 +309,7 @@ echo $OMP_NUM_THREADS $OPENBLAS_NUM_THREADS $MKL_NUM_THREADS $NUMEXPR_NUM_THREAD
 // TestReuse: the same action is answered from the catalog, and another one is run.
 func TestReuse(t *testing.T) {
 	h := newHarness(t)
-	inputs := append(h.asInputs(), "--rootfs", h.tree("rootfs", alpine(nil))) // small, and nobody changes it meanwhile
+	inputs := append(h.asInputs(), "--rootfs", h.tree("rootfs", alpine(nil))) // small, and nobody changes it
 	run := func(args ...string) result {
 		t.Helper()
 		r := h.start(append(append(flags("--reuse"), args...), inputs...)...)

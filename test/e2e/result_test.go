@@ -360,7 +360,7 @@ func (r result) check() (wrong []error) {
 		must(unkept && r.State == "error" || (l.Bytes == 0) == (l.SHA256 == ""), "log %+v", l)
 		must(l.SHA256 == "" || digestForm.MatchString(l.SHA256), "log %+v", l)
 	}
-	refused := r.Attempt == 0 && r.StartedAt == nil && (r.Reason == "sandbox" || r.Reason == "commit") // by a host or catalog that could not be asked
+	refused := r.Attempt == 0 && r.StartedAt == nil && (r.Reason == "sandbox" || r.Reason == "commit") // by a host or catalog that could not be reached
 	if r.Reason == "request" || refused || live {
 		return wrong
 	}

@@ -108,7 +108,7 @@ func TestRootfsLeadsNowhere(t *testing.T) {
 	}
 	dir := h.tree("tree", entries)
 	mkfifo(t, filepath.Join(dir, "fifo"))
-	for name, value := range entries { // the control: whoever binds or reads these by path is led to the host
+	for name, value := range entries { // the control: a program that binds or reads these by path is led to the host
 		if strings.HasPrefix(value, "->/proc") {
 			continue // another root, but the same of this process
 		}

@@ -368,7 +368,7 @@ func (h *harness) holdCheck() (resume func()) {
 		h.t.Helper()
 		var writer *os.File
 		until(h.t, hangTimeout, "the seal is being read", func() bool {
-			exchange() // whoever goes on reads the true seal when it looks again
+			exchange() // a process that goes on reads the true seal when it looks again
 			var err error
 			if writer, err = os.OpenFile(pipe, os.O_WRONLY|unix.O_NONBLOCK, 0); err != nil {
 				exchange()

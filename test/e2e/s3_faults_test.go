@@ -40,7 +40,7 @@ func (s *killedServer) start(t *testing.T) (endpoint string) {
 	t.Helper()
 	s.cmd = exec.Command("../../scripts/s3", s.address, s.dir)
 	s.cmd.Stderr = os.Stderr
-	_, err := s.cmd.StdinPipe() // it ends with us
+	_, err := s.cmd.StdinPipe() // it ends with this process
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestS3Hangs(t *testing.T) {
 			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 				t.Fatal(err)
 			}
-			_ = cmd.Wait() // its code is asked below
+			_ = cmd.Wait() // its code is checked below
 			if code := cmd.ProcessState.ExitCode(); code != 130 && cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {
 				t.Errorf("it ended with %v", cmd.ProcessState)
 			}

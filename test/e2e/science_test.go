@@ -58,7 +58,7 @@ var tests = regexp.MustCompile(`(?m)^ *(async )?def test_|^test\(|^TEST\(`)
 // ok is how a test that passed is reported: after its name, or below what it said itself.
 var ok = regexp.MustCompile(`(?m)(^| \.\.\. )ok$`)
 
-// ranEverything tells whether a program reports as many tests passed as its source has.
+// ranEverything reports whether a program reports as many passed tests as its source has.
 func ranEverything(report, source string) bool {
 	passed := len(ok.FindAllString(report, -1))
 	return passed > 0 && passed == len(tests.FindAllString(source, -1))

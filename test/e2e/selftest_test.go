@@ -336,7 +336,7 @@ func TestSelftestStops(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // the exit code tells
+	_ = cmd.Wait() // the exit code is checked
 	if code := cmd.ProcessState.ExitCode(); code != 130 || stdout.Len() > 0 {
 		t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
 	}

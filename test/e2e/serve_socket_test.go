@@ -195,7 +195,7 @@ func copies(t *testing.T, pid int) (all []*os.File) {
 			t.Fatal(err)
 		}
 		fd, err := unix.PidfdGetfd(process, number, 0)
-		if errors.Is(err, unix.EBADF) { // closed meanwhile
+		if errors.Is(err, unix.EBADF) { // closed in between
 			continue
 		}
 		if err != nil {

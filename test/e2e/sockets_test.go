@@ -144,7 +144,7 @@ func TestSocketPaths(t *testing.T) {
 		fmt.Printf("%s does not cover a hard link of a socket of the server: the kernel allows none\n", t.Name())
 	}
 	before := db.connections(t)
-	reached := 1 // the connection that asked for the number
+	reached := 1 // the connection that requested the number
 	outside(t, "sockets.py", encode(t, at)).each(t, func(name, got string) string {
 		if strings.Contains(name, "/proc/1/root") && got == "EACCES" {
 			return "" // the host's own init is another's, or protects itself

@@ -207,7 +207,7 @@ func TestStdinOfReuse(t *testing.T) {
 		return r
 	}
 	first := run("a", "--", "sh", "-c", ":")
-	h.expectStdin(first, []byte("a")) // what it was asked with, though it reads nothing
+	h.expectStdin(first, []byte("a")) // the input of the request, though it reads nothing
 	if r := run("a", "--", "sh", "-c", ":"); r.ReusedFrom != first.ID+"@1" {
 		t.Errorf("the same: reused from %q", r.ReusedFrom)
 	}

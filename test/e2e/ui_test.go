@@ -89,6 +89,6 @@ func (h *harness) sees(address string, words ...string) string {
 
 // origin is that of an address.
 func origin(address string) string {
-	parsed, _ := url.Parse(address) // it was asked for before
+	parsed, _ := url.Parse(address) // it was requested before
 	return parsed.Scheme + "://" + parsed.Host
 }

@@ -25,7 +25,7 @@ type ended struct {
 	cpu    time.Duration // of the process and of all descendants that it waited for
 }
 
-// listed asks the binary for its tests.
+// listed lists the binary's tests.
 func listed(ctx context.Context, binary string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, binary, "-test.list", "^Test")
 	cmd.Stderr = os.Stderr

@@ -1,7 +1,8 @@
-// Command s3 is an S3 server for tests, versitygw on a directory: it serves until its standard input ends, at a free port of
-// loopback or of the address that is its argument, or at HOST:PORT. When it answers it prints one line of JSON: endpoint, access_key, secret_key, and dir, in which a bucket is a
-// directory and an object a file. A directory that is its second argument stays, so that the server may be killed and started anew.
-// There is also an account without rights, limited and limited-secret, for bucket policies.
+// Command s3 is an S3 server for tests, versitygw on a directory: it serves until its standard input ends, at a free
+// port of loopback or of the address that is its argument, or at HOST:PORT. When it answers it prints one line of JSON:
+// endpoint, access_key, secret_key, and dir, in which a bucket is a directory and an object a file. A directory that is
+// its second argument stays, so that the server may be killed and started again. There is also an account without
+// rights, limited and limited-secret, for bucket policies.
 //
 // With the argument gofakes3 it is that server, on loopback and in memory, with one bucket of the name bucket and no dir.
 package main
@@ -86,7 +87,7 @@ func run() (err error) {
 	return <-ended
 }
 
-// directory is that of the second argument, or a new one for this server alone.
+// directory is that of the second argument, or a new one for only this server.
 func directory() (dir string, remove func() error, err error) {
 	if len(os.Args) > 2 {
 		return os.Args[2], func() error { return nil }, nil
@@ -97,7 +98,7 @@ func directory() (dir string, remove func() error, err error) {
 
 func objects(dir string) string { return filepath.Join(dir, "objects") }
 
-// newServer keeps metadata beside the objects, so that any file system will do.
+// newServer keeps metadata in files next to the objects, so that any file system can be used.
 func newServer(dir string, up func()) (*s3api.S3ApiServer, error) {
 	beside := filepath.Join(dir, "metadata")
 	if err := errors.Join(os.MkdirAll(objects(dir), 0o755), os.MkdirAll(beside, 0o755), os.MkdirAll(filepath.Join(dir, "accounts"), 0o755)); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/blob/blobtest"
 )
 
-// mortal is a server that can be killed and started anew with its data, and a relay before it.
+// mortal is a server that can be killed and started again with its data, and a relay before it.
 type mortal struct {
 	dir, address string // "" before its first start
 	cmd          atomic.Pointer[exec.Cmd]
@@ -56,7 +56,7 @@ func (m *mortal) start(t *testing.T) {
 	}
 	cmd := exec.Command("../../../scripts/s3", address, m.dir)
 	cmd.Stderr = os.Stderr
-	_, err := cmd.StdinPipe() // it ends with us
+	_, err := cmd.StdinPipe() // it ends with this process
 	blobtest.Must(t, err)
 	stdout, err := cmd.StdoutPipe()
 	blobtest.Must(t, err)

@@ -58,8 +58,8 @@ func (t transaction) Insert(ctx context.Context, table string, columns []string,
 	return err
 }
 
-// rows is a pgx.CopyFromSource of what next returns. The driver calls it in a separate goroutine, where nothing recovers a
-// panic of next.
+// rows is a pgx.CopyFromSource of what next returns. The driver calls it in a separate goroutine, in which nothing
+// recovers a panic of next.
 type rows struct {
 	ctx      context.Context
 	next     func() ([]any, error)

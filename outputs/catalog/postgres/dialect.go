@@ -39,7 +39,7 @@ func moment(t time.Time) any {
 	return t.UTC().Truncate(time.Millisecond)
 }
 
-// contains searches the id first: a request has to be parsed.
+// contains searches the id first: a request must be parsed.
 const contains = `(strpos(id, %s) > 0 OR strpos(CASE WHEN request ->> 'script' <> ''
 	THEN substring(request ->> 'script' FROM '[^/]*$') || coalesce(' ' || CASE json_typeof(request -> 'args') WHEN 'array'
 		THEN (SELECT string_agg(word, ' ' ORDER BY n) FROM json_array_elements_text(request -> 'args') WITH ORDINALITY w (word, n)) END, '')

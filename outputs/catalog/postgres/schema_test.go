@@ -220,7 +220,7 @@ func TestURLErrorsShowNoSecret(t *testing.T) {
 	}
 }
 
-// scidex_run has what it needs and nothing else; all belongs to scidex_admin, whoever of its members migrated.
+// scidex_run has what it needs and nothing else; all belongs to scidex_admin, whichever of its members migrated.
 func TestRoles(t *testing.T) {
 	server := theCluster(t)
 	name := migrated(t, server)

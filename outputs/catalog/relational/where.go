@@ -47,8 +47,9 @@ func (w *Where) Add(term string, args ...any) {
 	w.terms = append(w.terms, fmt.Sprintf(term, parameters...))
 }
 
-// The conditions of the indexes of runs that have not ended, of those that have, for their use, and of those that ended other than
-// complete, verbatim: a database that sees only parameters could not tell that an index has all that the query needs.
+// The conditions of the indexes of runs that have not ended, of those that have, for their use, and of those that ended
+// other than complete, verbatim: a database that sees only parameters could not know that an index has all that the
+// query needs.
 const (
 	open       = `state IN ('queued', 'running')`
 	HasEnded   = `state IN ('complete', 'failed', 'canceled', 'error', 'lost')`

@@ -18,7 +18,7 @@ const (
 	addressMax = 200     // characters
 )
 
-// writer writes a tree anew.
+// writer writes a parsed tree as HTML.
 type writer struct {
 	strings.Builder
 	page  *Page

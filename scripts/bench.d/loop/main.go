@@ -3,8 +3,8 @@
 //
 //	loop BUNDLE STATE COUNT JOBS
 //
-// Its file is sealed, so that libcontainer does not copy it for each container. The bundle's filter of system calls is left out,
-// as libcontainer would compile it for each; so are control groups where the user has none.
+// Its file is sealed, so that libcontainer does not copy it for each container. The bundle's filter of system calls is
+// left out, as libcontainer would compile it for each; so are control groups if the user has none.
 package main
 
 import (

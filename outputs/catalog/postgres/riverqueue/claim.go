@@ -201,7 +201,7 @@ func attemptAfter(run catalog.Run, request json.RawMessage) catalog.Run {
 	}
 }
 
-// has reports whether a job is still this worker's. The attempt time tells it from a later assignment to the same worker.
+// has reports whether a job is still this worker's. The attempt time distinguishes it from a later assignment to the same worker.
 func (q *Queue) has(ctx context.Context, job *rivertype.JobRow) (ours bool, err error) {
 	err = q.catalog.Reading(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT count(*) > 0 FROM scidex_oci.river_job
