@@ -43,7 +43,7 @@ func (r *run) keepRecord(end commit.End, why error) (message, err error) {
 	next, err := end.Harvest.Entries.Read()
 	if err == nil {
 		// In another root no command looks for it, and in another store its blobs are not.
-		err = cmp.Or(r.space.State.Stands(), r.host.Blobs.Stands())
+		err = cmp.Or(r.space.State.CheckReplaced(), r.host.Blobs.CheckReplaced())
 	}
 	if err == nil {
 		err = record.Keep(path, pending.Record{V: 1, Catalog: r.space.Location.Catalog, Message: message.Error(), Run: end.Row}, next)

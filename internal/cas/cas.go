@@ -133,9 +133,9 @@ func (s *Store) Remove(sha256 string) error {
 	return nil
 }
 
-// Stands returns an error if the directory of blobs is no longer the one that was opened: then it lacks what was
+// CheckReplaced returns an error if the directory of blobs is no longer the one that was opened: then it lacks what was
 // published.
-func (s *Store) Stands() error {
+func (s *Store) CheckReplaced() error {
 	now, err := os.Lstat(s.blobs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

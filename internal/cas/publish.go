@@ -187,7 +187,7 @@ func (i *Ingest) hold() error {
 		return err
 	}
 	if !i.store.Copies {
-		err = i.store.Stands()
+		err = i.store.CheckReplaced()
 	}
 	if err != nil {
 		return errors.Join(err, f.Close())

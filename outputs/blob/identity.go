@@ -46,13 +46,13 @@ func (s *Store) idHere() (string, error) {
 	return id, nil
 }
 
-// Stands returns an error if the directory of blobs is no longer the one that was opened, or has lost or changed its
+// CheckReplaced returns an error if the directory of blobs is no longer the one that was opened, or has lost or changed its
 // catalog: then it lacks what was published. It sends no request to a remote store.
-func (s *Store) Stands() error {
+func (s *Store) CheckReplaced() error {
 	if s.remote != nil {
 		return nil
 	}
-	if err := s.Store.Stands(); err != nil {
+	if err := s.Store.CheckReplaced(); err != nil {
 		return err
 	}
 	s.mu.Lock()

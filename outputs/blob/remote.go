@@ -85,11 +85,11 @@ func (s *Store) URL() string {
 }
 
 // Keep makes sure that blobs are where rows may name them. Call it after Sync and before the commit, and before each
-// retry of a commit. In a directory they are there already, and Keep only checks that it Stands. It calls kept for each
+// retry of a commit. In a directory they are there already, and Keep only calls CheckReplaced. It calls kept for each
 // uploaded blob, from several goroutines. An error is ErrTransient if it is transient.
 func (s *Store) Keep(ctx context.Context, digests []string, kept func()) error {
 	if s.remote == nil {
-		return s.Stands()
+		return s.CheckReplaced()
 	}
 	if len(digests) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 // they were published. timeout is how long one more blob may take.
 func KeepBlobs(ctx context.Context, blobs *blob.Store, timeout time.Duration, run catalog.Run, next func() (outputs.Entry, error)) error {
 	if !blobs.Shared() {
-		return blobs.Stands()
+		return blobs.CheckReplaced()
 	}
 	named, err := NamedBy(run, next)
 	if err != nil {

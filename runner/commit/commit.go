@@ -47,12 +47,12 @@ func Run(ctx context.Context, host *phase.Host, ledger phase.Ledger, e End, stop
 // CheckStores reports as an error that the catalog's file, or the directory of blobs, is not the one any more that was opened: then
 // what was committed is not there, and nothing of the run may be removed.
 func CheckStores(host *phase.Host) error {
-	if c, ok := host.Catalog.(interface{ Stands() error }); ok {
-		if err := c.Stands(); err != nil {
+	if c, ok := host.Catalog.(interface{ CheckReplaced() error }); ok {
+		if err := c.CheckReplaced(); err != nil {
 			return err
 		}
 	}
-	return host.Blobs.Stands()
+	return host.Blobs.CheckReplaced()
 }
 
 // until allows retries up to a deadline.

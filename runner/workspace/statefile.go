@@ -50,8 +50,8 @@ func lock(root string, key catalog.Key, within time.Duration) (*StateFile, error
 	return t, nil
 }
 
-// Stands reports as an error that the file is not at its name any more, because the root was moved or emptied.
-func (t *StateFile) Stands() error {
+// CheckReplaced returns an error if the file no longer has its name, because the root was moved or emptied.
+func (t *StateFile) CheckReplaced() error {
 	named, err := flock.Named(t.File, t.Path)
 	if err == nil && !named {
 		err = fmt.Errorf("the state file %q is gone: the root directory has been moved, emptied or replaced; put it back", t.Path)

@@ -36,8 +36,8 @@ type named struct {
 
 func (n *named) replaced() error { return fmt.Errorf("the file %q %w", n.path, errReplaced) }
 
-// stands returns an error if the file no longer has the name.
-func (n *named) stands() error {
+// checkReplaced returns an error if the file no longer has the name.
+func (n *named) checkReplaced() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now, err := os.Stat(n.path)
@@ -96,14 +96,14 @@ func (c connector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
 // Connect is part of driver.Connector. It checks the file first: SQLite would remove the log if the file is empty now,
 // and write the log into another database.
 func (c connector) Connect(context.Context) (driver.Conn, error) {
-	if err := c.stands(); err != nil {
+	if err := c.checkReplaced(); err != nil {
 		return nil, err
 	}
 	opened, err := c.Driver().Open(dsn(c.path, c.lock))
 	if err != nil {
-		return nil, cmp.Or(c.stands(), err)
+		return nil, cmp.Or(c.checkReplaced(), err)
 	}
-	if err := cmp.Or(c.note(), c.stands()); err != nil {
+	if err := cmp.Or(c.note(), c.checkReplaced()); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
 	conn, ok := opened.(*sqlite3.SQLiteConn)
@@ -121,24 +121,24 @@ type connection struct {
 
 // ResetSession is called by database/sql before it uses a connection again. After ErrBadConn it closes it and calls Connect.
 func (c *connection) ResetSession(context.Context) error {
-	if c.named.stands() != nil {
+	if c.named.checkReplaced() != nil {
 		return driver.ErrBadConn
 	}
 	return nil
 }
 
-// Stands returns an error if the name of the catalog is no longer that of its file: then what was committed is lost.
-func (c *Catalog) Stands() error {
-	if err := c.named.stands(); err != nil {
+// CheckReplaced returns an error if the name of the catalog is no longer that of its file: then what was committed is lost.
+func (c *Catalog) CheckReplaced() error {
+	if err := c.named.checkReplaced(); err != nil {
 		return fmt.Errorf("catalog %q: %w", c.path, err)
 	}
 	return nil
 }
 
-// logStands checks that the write-ahead log at its name has every page that SQLite's index counts in it: a log that was truncated
+// checkLog checks that the write-ahead log at its name has every page that SQLite's index counts in it: a log that was truncated
 // or removed under this process has lost commits. A log that another program has just emptied (wal_checkpoint(TRUNCATE)) may
 // look like it for a moment, so that the error is a transient one.
-func (c *Catalog) logStands(ctx context.Context, conn *sql.Conn) error {
+func (c *Catalog) checkLog(ctx context.Context, conn *sql.Conn) error {
 	const header, frameHeader = 32, 24 // bytes (sqlite.org/fileformat2.html#the_write_ahead_log)
 	var busy, pages, copied, pageSize int64
 	if err := conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(NOOP)`).Scan(&busy, &pages, &copied); err != nil {

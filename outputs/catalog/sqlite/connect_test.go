@@ -89,11 +89,11 @@ func TestReplacedInTransaction(t *testing.T) {
 		must(t, os.Rename(path, path+".aside"))
 		return none()
 	})
-	if !errors.Is(err, errReplaced) || !errors.Is(c.Stands(), errReplaced) {
-		t.Errorf("it was removed: %v; %v", err, c.Stands())
+	if !errors.Is(err, errReplaced) || !errors.Is(c.CheckReplaced(), errReplaced) {
+		t.Errorf("it was removed: %v; %v", err, c.CheckReplaced())
 	}
 	must(t, os.Rename(path+".aside", path))
-	must(t, errors.Join(c.Stands(), c.Commit(t.Context(), run, none))) // again, as after a lost answer
+	must(t, errors.Join(c.CheckReplaced(), c.Commit(t.Context(), run, none))) // again, as after a lost answer
 }
 
 // TestEmptied: a file that was emptied counts as replaced, too.

@@ -28,7 +28,7 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 	}
 	defer func() { _ = conn.Close() }() // back to the pool
 	defer c.turn(ctx)()
-	if err := c.logStands(ctx, conn); err != nil {
+	if err := c.checkLog(ctx, conn); err != nil {
 		return err
 	}
 	if err := c.begin(ctx, conn); err != nil {
@@ -52,10 +52,10 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 	}
 	committed = true
 	// SQLite also commits into a file that has lost its name.
-	if err := c.named.stands(); err != nil {
+	if err := c.named.checkReplaced(); err != nil {
 		return err
 	}
-	return c.logStands(detached, conn)
+	return c.checkLog(detached, conn)
 }
 
 // turn waits for this process's turn to write, and returns a function that ends it. It is only for fairness: if it

@@ -48,7 +48,7 @@ func (q *Queue) submit(ctx context.Context, tx pgx.Tx, jobs []queue.Submission) 
 	var params []river.InsertManyParams
 	here := map[string]queue.Placed{} // by digest
 	for i, j := range jobs {
-		stands := queue.Placed{Key: j.Run.Key, State: outcome.Queued}
+		own := queue.Placed{Key: j.Run.Key, State: outcome.Queued}
 		if j.Unique {
 			other, found := here[all[i].Digest]
 			if !found {
@@ -62,7 +62,7 @@ func (q *Queue) submit(ctx context.Context, tx pgx.Tx, jobs []queue.Submission) 
 				placed = append(placed, other)
 				continue
 			}
-			here[all[i].Digest] = stands
+			here[all[i].Digest] = own
 		}
 		if err := noneOpen(ctx, tx, j.Run.Key); err != nil {
 			return nil, err
@@ -70,7 +70,7 @@ func (q *Queue) submit(ctx context.Context, tx pgx.Tx, jobs []queue.Submission) 
 		if err := postgres.Insert(ctx, tx, j.Run); err != nil {
 			return nil, err
 		}
-		placed = append(placed, stands)
+		placed = append(placed, own)
 		params = append(params, river.InsertManyParams{Args: all[i], InsertOpts: optionsOf(j, now)})
 	}
 	if len(params) > 0 {
