@@ -84,9 +84,9 @@ func Open(path string) (*Contents, error) {
 
 // Contents are the files of a directory or an archive.
 type Contents struct {
-	open  map[string]func() (io.ReadCloser, error)
-	odd   []Problem // entries that are no files
-	close func() error
+	open       map[string]func() (io.ReadCloser, error)
+	notRegular []Problem // entries that are no files
+	close      func() error
 }
 
 func openZip(path string) (*Contents, error) {
@@ -99,7 +99,7 @@ func openZip(path string) (*Contents, error) {
 		switch {
 		case file.Mode().IsDir():
 		case !file.Mode().IsRegular():
-			c.odd = append(c.odd, Problem{file.Name, "no regular file"})
+			c.notRegular = append(c.notRegular, Problem{file.Name, "no regular file"})
 		default:
 			c.open[file.Name] = file.Open
 		}
@@ -126,7 +126,7 @@ func openDir(dir string) (*Contents, error) {
 				return err
 			case entry.IsDir():
 			case !entry.Type().IsRegular():
-				c.odd = append(c.odd, Problem{name, "no regular file"})
+				c.notRegular = append(c.notRegular, Problem{name, "no regular file"})
 			default:
 				c.open[name] = func() (f io.ReadCloser, err error) {
 					err = d.Do(func() error {
@@ -148,8 +148,8 @@ func openDir(dir string) (*Contents, error) {
 // Close closes what Open has opened.
 func (c *Contents) Close() error { return c.close() }
 
-// Odd are the entries that are no regular files.
-func (c *Contents) Odd() []Problem { return c.odd }
+// NotRegular are the entries that are no regular files.
+func (c *Contents) NotRegular() []Problem { return c.notRegular }
 
 // Names are those of the files, sorted.
 func (c *Contents) Names() []string { return slices.Sorted(maps.Keys(c.open)) }
@@ -206,7 +206,7 @@ func Unreadable(name string, err error) (string, error) {
 
 // Verify is the function, for opened contents.
 func (c *Contents) Verify(ctx context.Context) (Check, error) {
-	check := Check{Problems: slices.Clone(c.odd)}
+	check := Check{Problems: slices.Clone(c.notRegular)}
 	left := maps.Clone(c.open)
 	all, err := c.named()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// brief is the lease of the tests' workers, which a busy machine renews in time.
-const brief = "6s"
+// shortLease is the lease of the tests' workers, which a busy machine renews in time.
+const shortLease = "6s"
 
 // watching waits until that many workers have renewed their leases for three lengths without a gap, so that each may judge the others.
 func (n *network) watching(count int) {
@@ -95,8 +95,8 @@ func TestQueueLeaseDead(t *testing.T) {
 	n := newNetwork(t)
 	end := n.flag()
 	dies, older, lives := n.machine(), n.machine(), n.machine()
-	mine, other := dies.holds(end, brief), older.holds(end, "0")
-	lives.work("--jobs", "1", "--lease", brief)
+	mine, other := dies.holds(end, shortLease), older.holds(end, "0")
+	lives.work("--jobs", "1", "--lease", shortLease)
 	n.watching(2)
 	dies.killed()
 	older.killed()
@@ -127,11 +127,11 @@ func TestQueueLeaseDead(t *testing.T) {
 func TestQueueLease(t *testing.T) {
 	h, db := inQueue(t)
 	end := h.flag()
-	dies := h.worker("--jobs", "1", "--lease", brief)
+	dies := h.worker("--jobs", "1", "--lease", shortLease)
 	id := h.submit("a", "echo started; "+awaited+"; echo done >out", "--input", end.input(), "--memory", "64MiB")
 	h.comes(db, id, "running")
 	until(t, hangTimeout, "it has started", func() bool { return dies.do("logs", id).stdout == "started\n" })
-	lives := h.worker("--jobs", "1", "--lease", brief, "--metrics", "127.0.0.1:0", "--log-format", "json")
+	lives := h.worker("--jobs", "1", "--lease", shortLease, "--metrics", "127.0.0.1:0", "--log-format", "json")
 	until(t, hangTimeout, "both have leases", func() bool { return strings.Count(h.mustRun("queue", "workers").stdout, " held ") == 2 })
 	dies.killed()
 	until(t, hangTimeout, "the other has the analysis", func() bool { return h.attempts(db, id) == "lost running" })
@@ -162,8 +162,8 @@ func TestQueueLeaseStopped(t *testing.T) {
 	n := newNetwork(t)
 	end := n.flag()
 	stops, lives := n.machine(), n.machine()
-	id := stops.holds(end, brief)
-	lives.work("--jobs", "1", "--lease", brief)
+	id := stops.holds(end, shortLease)
+	lives.work("--jobs", "1", "--lease", shortLease)
 	n.watching(2)
 	stops.signal(syscall.SIGSTOP)
 	lives.judged(stops)
@@ -256,7 +256,7 @@ func TestQueueLeaseFailover(t *testing.T) {
 	var ids []string
 	for _, m := range machines {
 		m.setenv("SCIDEX_OCI_DB", both)
-		ids = append(ids, m.holds(end, brief))
+		ids = append(ids, m.holds(end, shortLease))
 	}
 	n.watching(len(machines))
 	until(t, hangTimeout, "the standby has the runs", func() bool {

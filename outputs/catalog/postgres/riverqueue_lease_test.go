@@ -9,8 +9,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-// brief is a lease that a busy machine renews in time.
-const brief = 6 * time.Second
+// shortLease is a lease that a busy machine renews in time.
+const shortLease = 6 * time.Second
 
 // leased starts a worker with a lease, or without one, that ends with the test.
 func (q *queued) leased(name string, length time.Duration) (drain func()) {
@@ -70,13 +70,13 @@ func (q *queued) other(name string, length time.Duration) {
 // gone, the worker counts from then.
 func TestLeaseIsRenewed(t *testing.T) {
 	q := newQueued(t)
-	drain := q.leased("renews", brief)
+	drain := q.leased("renews", shortLease)
 	first := q.lease("renews", "there", there)
-	second := q.lease("renews", "renewed", func(w queue.Worker) bool { return w.RenewedAt.Sub(*first.RenewedAt) > brief })
-	if second.Lease != queue.Held || second.LengthMS != brief.Milliseconds() || second.Host == "" || !second.StartedAt.Equal(*first.StartedAt) {
+	second := q.lease("renews", "renewed", func(w queue.Worker) bool { return w.RenewedAt.Sub(*first.RenewedAt) > shortLease })
+	if second.Lease != queue.Held || second.LengthMS != shortLease.Milliseconds() || second.Host == "" || !second.StartedAt.Equal(*first.StartedAt) {
 		t.Errorf("the lease is %+v", second)
 	}
-	steady := q.lease("renews", "unbroken", func(w queue.Worker) bool { return w.RenewedAt.Sub(*w.UnbrokenSince) > brief })
+	steady := q.lease("renews", "unbroken", func(w queue.Worker) bool { return w.RenewedAt.Sub(*w.UnbrokenSince) > shortLease })
 	q.execute(`UPDATE scidex_oci.worker_lease SET renewed_at = renewed_at - interval '1 ms'`)
 	q.lease("renews", "broken", func(w queue.Worker) bool { return w.UnbrokenSince.After(*steady.RenewedAt) })
 	q.execute(`DELETE FROM scidex_oci.worker_lease`)
@@ -94,12 +94,12 @@ func TestDeadLease(t *testing.T) {
 	q.submit("a")
 	q.execute(`UPDATE scidex_oci.river_job SET state = 'running', queue = 'analyses-none', attempt = 1, attempted_at = now(), attempted_by = '{dead}'`)
 	idle := q.leased("idle", 0)
-	q.other("dead", brief)
-	q.other("brief", brief-1)
+	q.other("dead", shortLease)
+	q.other("brief", shortLease-1)
 	var rescued atomic.Int64
-	judge := q.leasing("judges", brief, func(jobs int) { rescued.Add(int64(jobs)) })
+	judge := q.leasing("judges", shortLease, func(jobs int) { rescued.Add(int64(jobs)) })
 	q.lease("judges", "unbroken for one lease", func(w queue.Worker) bool {
-		return w.RenewedAt != nil && w.RenewedAt.Sub(*w.UnbrokenSince) > brief
+		return w.RenewedAt != nil && w.RenewedAt.Sub(*w.UnbrokenSince) > shortLease
 	})
 	if w := q.lease("dead", "there", there); w.Lease != queue.Silent || w.Jobs != 1 {
 		t.Errorf("after one lease it is %+v", w)
@@ -117,7 +117,7 @@ func TestDeadLease(t *testing.T) {
 	if got := rescued.Load(); got != 1 {
 		t.Errorf("it says that it has rescued %d jobs", got)
 	}
-	q.other("dead", brief)
+	q.other("dead", shortLease)
 	idle()
 	if w := q.lease("idle", "gone", gone); w.Lease != "" {
 		t.Errorf("a worker without a lease has %+v", w)

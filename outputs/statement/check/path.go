@@ -116,8 +116,8 @@ func addKept(expected map[string]content, res []byte) error {
 
 // files compares all files with what is expected.
 func (r *Report) files(ctx context.Context, c *crate.Contents, expected map[string]content) error {
-	for _, odd := range c.Odd() {
-		r.problem(odd.Path, odd.What)
+	for _, other := range c.NotRegular() {
+		r.problem(other.Path, other.What)
 	}
 	for name, want := range expected {
 		if err := ctx.Err(); err != nil {
