@@ -1,4 +1,4 @@
-// Package loopback knows the names of this machine.
+// Package loopback recognises names and addresses of this machine's loopback.
 package loopback
 
 import (

@@ -1,4 +1,5 @@
-// Package format shows quantities as people read them, on a terminal and on a page.
+// Package format makes text for people: quantities, lines that are safe on a terminal whatever a program wrote, and
+// words as a POSIX shell reads them. It is pure.
 package format
 
 import (

@@ -1,5 +1,5 @@
-// Package inodes distinguishes a file system without free inodes from one without free space: the kernel returns ENOSPC for
-// both.
+// Package inodes distinguishes a file system without free inodes from one without free space, for which the kernel
+// returns ENOSPC too, and explains the error to people.
 package inodes
 
 import (

@@ -1,4 +1,4 @@
-// Package stats computes what runs used of what they requested, and which limits would have sufficed. It is pure.
+// Package stats computes what runs used of what they requested, and which limits would have been enough. It is pure.
 package stats
 
 import (

@@ -1,4 +1,5 @@
-// Package store checks, repairs and copies a catalog together with its blob store.
+// Package store checks, repairs and copies a catalog together with its blob store. Every row that it writes names blobs
+// that are there; it can be interrupted and started again at any moment.
 package store
 
 import (

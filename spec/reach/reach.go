@@ -1,5 +1,5 @@
-// Package reach derives from an OCI specification what an analysis may reach of file systems. It is apart from spec so
-// that the supervisor's program does not link all of spec.
+// Package reach derives from an OCI specification what an analysis may reach of file systems. It is a package of its
+// own so that the supervisor's program does not link all of spec.
 package reach
 
 import (

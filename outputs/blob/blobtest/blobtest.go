@@ -1,4 +1,4 @@
-// Package blobtest is the conformance suite of blob stores.
+// Package blobtest is the conformance suite of blob stores: a directory and each Remote pass it.
 package blobtest
 
 import (
@@ -29,7 +29,7 @@ type Fixture struct {
 	Age    func(t testing.TB, sha256 string, age time.Duration)
 }
 
-// Run runs the suite; make is called for each test.
+// Run runs the suite; fixture is called for each test.
 func Run(t *testing.T, fixture func(t testing.TB) Fixture) {
 	for _, test := range []struct {
 		name string

@@ -1,6 +1,5 @@
-// Package migrations holds the schema of the catalog as goose migrations, one directory for each SQL
-// dialect. A released migration never changes; the only way down is the backup that is
-// made before the way up.
+// Package migrations holds the schema of the catalog as goose migrations, one directory for each SQL dialect. A
+// released migration never changes, and there are none back: the way back is the backup that is made before an update.
 package migrations
 
 import (

@@ -1,2 +1,3 @@
-// Package signer signs statements of runs with the key of a host: that of a file, or one that only a command can use.
+// Package signer signs statements of runs with the key of a host: a key in a file that only its owner can reach, or one
+// that only a command can use. Errors show nothing of a key.
 package signer

@@ -1,4 +1,4 @@
-// Command empty is what the start of a program is compared with.
+// Command empty does nothing: the start of other programs is compared with its start.
 package main
 
 func main() {}
