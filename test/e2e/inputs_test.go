@@ -80,9 +80,9 @@ func TestInputDigests(t *testing.T) {
 	h.mustRefuse([]string{"run", "--digest-inputs", "all", "--", "true"}, `--digest-inputs "all" is not known`)
 }
 
-// TestInputChangedMeanwhile: an input that is written while the analysis runs is reported, and its digest is not that
+// TestInputChangedDuringTheRun: an input that is written while the analysis runs is reported, and its digest is not that
 // of the new content.
-func TestInputChangedMeanwhile(t *testing.T) {
+func TestInputChangedDuringTheRun(t *testing.T) {
 	h := newHarness(t)
 	h.write("tree/one.csv", "1\n", 0o644)
 	l := h.launch(h.newID(), "--digest-inputs", "full", "--data", "tree", "--", "sh", "-c", "echo begun >&2; exec sleep 600")
