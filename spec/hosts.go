@@ -45,8 +45,8 @@ func ParseHost(text string) (Host, error) {
 	return h, nil
 }
 
-// nameProblem says why name is no full DNS name; "" if it is one. Names that a resolver or inet_aton(3) may take for an address are
-// none: their last label begins with a digit.
+// nameProblem says why name is no full DNS name; "" if it is one. Names that a resolver or inet_aton(3) may take for an
+// address are refused too: their last label begins with a digit.
 func nameProblem(name string) string {
 	labels := strings.Split(name, ".")
 	last := labels[len(labels)-1]
@@ -86,7 +86,7 @@ func (h Host) String() string {
 	return text
 }
 
-// Covers reports whether the host is, or is below, what h names. A name in capitals or with a final '.' is none.
+// Covers reports whether the host is, or is below, what h names. A name in capitals or with a final '.' does not match.
 func (h Host) Covers(name string, port uint16) bool {
 	if h.Port != port && (h.Port != 0 || port != PortHTTP && port != PortHTTPS) {
 		return false

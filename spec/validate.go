@@ -158,7 +158,7 @@ func checkSecrets(a Analysis) error {
 	return nil
 }
 
-// ValidateLabelName refuses what is no name of a label.
+// ValidateLabelName refuses an invalid name of a label.
 func ValidateLabelName(name string) error {
 	if !labelForm(name) {
 		return fmt.Errorf("label name %s is not allowed: it must be 1 to 63 letters, digits, '.', '_', '/' or '-', and begin with a letter or digit", quote(name))

@@ -20,7 +20,7 @@ func (e described) id() string { return text(e["@id"]) }
 // rest is what a document has in addition to its graph.
 type rest struct {
 	context json.RawMessage
-	names   []string // of what is neither the context nor the graph
+	names   []string // of fields other than the context and the graph
 }
 
 // eachEntity calls take for each entity of a document's graph, and returns what else the document has. A name that is there twice is

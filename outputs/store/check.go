@@ -107,7 +107,7 @@ func (c *checker) wrong(key catalog.Key, format string, args ...any) {
 	c.Problem(key, fmt.Sprintf(format, args...))
 }
 
-// database checks the structure of a catalog in a file, if all bytes are to be read. A server checks its own.
+// database checks the structure of a catalog in a file, if the check reads all bytes. A server checks its own.
 func (c *checker) database(ctx context.Context) error {
 	file, ok := c.Catalog.(interface {
 		QuickCheck(ctx context.Context) ([]string, error)

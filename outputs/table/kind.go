@@ -70,7 +70,7 @@ func bare(text string) Cell {
 	return Cell{text, numberKind(text)}
 }
 
-// numberKind is the kind of a number, Text for what is none. A leading zero makes an id, not a number.
+// numberKind is the kind of a number, Text for any other text. A leading zero makes an id, not a number.
 func numberKind(text string) Kind {
 	digits := strings.TrimLeft(text, "+-")
 	switch {

@@ -137,7 +137,7 @@ func (r *remembering) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// checkText refuses what is no text of a cell or a name.
+// checkText refuses text that no cell or name can have.
 func checkText(what, text string, most int) error {
 	switch {
 	case len(text) > most:

@@ -118,7 +118,7 @@ func (s *Store) find(name string) (ocispec.Descriptor, error) {
 	return desc, err
 }
 
-// List returns all images, sorted by name. The errors are of what could not be read.
+// List returns all images, sorted by name. The errors are those of images that could not be read.
 func (s *Store) List() ([]Image, error) {
 	names, err := s.layout.Names()
 	if err != nil {

@@ -147,7 +147,7 @@ func (l *layer) mkdir(p directory, base string) (made bool, err error) {
 	make := func() error { return unix.Mkdirat(p.fd, base, dirMode) }
 	switch kind, err := p.kind(base); {
 	case errors.Is(err, unix.ENOENT):
-		if err := make(); err != nil { // EEXIST is none to replace: it could not be looked at
+		if err := make(); err != nil { // EEXIST means that kind failed: nothing is replaced then
 			return false, fmt.Errorf("make directory: %w", err)
 		}
 		l.note(p, base)

@@ -16,7 +16,7 @@ type Places struct {
 	Use   []string // reads and writes to devices
 }
 
-// Of derives them from the mounts of a specification: what is mounted is seen, and what is not mounted read-only is written to.
+// Of derives them from the mounts of a specification: every mount can be read, and those that are not read-only can be written.
 func Of(s *specs.Spec) Places {
 	places := Places{Read: []string{"/"}}
 	for _, m := range s.Mounts {

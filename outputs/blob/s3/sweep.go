@@ -25,7 +25,7 @@ import (
 //     removes those still old, rewrites gc/last and removes gc/open-<random>.
 //   - A host that relies on blobs first makes them young, and only then checks whether something below gc/ names them.
 //
-// So either the first sees that a blob is young, or the second that it is to be removed.
+// So either the first sees that a blob is young, or the second that it will be removed.
 const (
 	sweepBelow = "gc/"
 	openBelow  = "open-"

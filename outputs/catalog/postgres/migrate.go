@@ -63,7 +63,7 @@ func (c *Catalog) inspect(ctx context.Context) (found inspection, err error) {
 	return found, err
 }
 
-// current reports whether nothing is to be done, and refuses what must not be changed.
+// current reports whether nothing must be done, and refuses databases that must not be changed.
 func (i inspection) current(latest int64) (bool, error) {
 	switch {
 	case i.server < oldestServer:

@@ -64,7 +64,7 @@ func inspectIn(ctx context.Context, tx *sql.Tx) (inspection, error) {
 	return found, err
 }
 
-// current reports whether nothing is to be done, and refuses what must not be changed.
+// current reports whether nothing must be done, and refuses databases that must not be changed.
 func (i inspection) current(latest int64, journal string) (bool, error) {
 	switch {
 	case i.application != applicationID && (i.application != 0 || i.tables > 0 || i.version > 0):

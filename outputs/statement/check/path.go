@@ -58,7 +58,7 @@ func (r *Report) read(c *crate.Contents, name string) ([]byte, error) {
 	return data, nil
 }
 
-// content is what a file is to be; its size is -1 if only the digest is signed.
+// content is what a file must have; its size is -1 if only the digest is signed.
 type content struct {
 	size   int64
 	sha256 string

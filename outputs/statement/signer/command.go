@@ -25,7 +25,7 @@ const (
 	printedMax     = 4 << 10
 )
 
-// Command is a program that has the private key: it gets what is to be signed on standard input and prints the signature, 64
+// Command is a program that has the private key: it gets the message on standard input and prints the signature, 64
 // bytes or those in base64.
 type Command struct {
 	Words     []string // the first is a program, by its path or in PATH
@@ -34,7 +34,7 @@ type Command struct {
 	Timeout time.Duration
 }
 
-// trialType is the type of what Open has signed: it is no statement.
+// trialType is the type of the message that Open lets the command sign: it is no statement.
 const trialType = "application/vnd.scidex-oci.trial"
 
 // Open lets the command sign a few bytes, since only that shows whether it can.

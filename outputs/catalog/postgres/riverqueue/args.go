@@ -28,7 +28,7 @@ type args struct {
 	Require map[string]string `json:"require,omitempty"`
 	// Digest is the digest of the request, without id and labels.
 	Digest string `json:"digest,omitempty"`
-	// Trace is a queue.Trace, read apart: a bad one is none.
+	// Trace is a queue.Trace, read separately: an invalid one is ignored.
 	Trace json.RawMessage `json:"trace,omitempty"`
 
 	unread error // why they could not be read
