@@ -49,7 +49,7 @@ func TestQueueSecondWorker(t *testing.T) {
 			q.submit("a")
 			taken := q.inHand()
 			loser := <-taken
-			row, _, err := loser.claim.Settle(loser.ctx)
+			row, _, err := loser.claim.PrepareRow(loser.ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,8 +150,8 @@ func TestQueueAttemptOfAnother(t *testing.T) {
 		VALUES ('a', 3, 'running', now(), '{}', 'here', '', '')`) // run --again
 	two.end <- errors.New("lost")
 	three := <-taken
-	if _, _, err := three.claim.Settle(three.ctx); !errors.Is(err, queue.ErrDone) {
-		t.Errorf("settled: %v", err)
+	if _, _, err := three.claim.PrepareRow(three.ctx); !errors.Is(err, queue.ErrDone) {
+		t.Errorf("prepared: %v", err)
 	}
 	three.end <- nil
 	q.want("a", queue.Ended, outcome.Error, outcome.Lost, outcome.Running)
@@ -175,8 +175,8 @@ func TestQueueRetriesOfRecovery(t *testing.T) {
 		one.end <- errors.New("its worker was killed")
 	}
 	last := <-taken
-	if _, _, err := last.claim.Settle(last.ctx); !errors.Is(err, queue.ErrDone) {
-		t.Errorf("settled: %v", err)
+	if _, _, err := last.claim.PrepareRow(last.ctx); !errors.Is(err, queue.ErrDone) {
+		t.Errorf("prepared: %v", err)
 	}
 	last.end <- nil
 	q.want("a", queue.Ended, outcome.Error, outcome.Error)

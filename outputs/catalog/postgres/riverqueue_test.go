@@ -159,7 +159,7 @@ func (q *queued) want(id, job string, attempts ...outcome.State) {
 
 // began takes a claim to a running run.
 func began(ctx context.Context, c queue.Claim) (catalog.Run, error) {
-	run, _, err := c.Settle(ctx)
+	run, _, err := c.PrepareRow(ctx)
 	if err == nil {
 		err = c.Begin(ctx, run)
 	}
@@ -223,7 +223,7 @@ func TestQueueBySQL(t *testing.T) {
 	before := make(chan int, 3)
 	q.work(func(ctx context.Context, c queue.Claim) error {
 		job := c.Job()
-		run, failures, err := c.Settle(ctx)
+		run, failures, err := c.PrepareRow(ctx)
 		if err == nil {
 			err = c.Begin(ctx, run)
 		}
@@ -265,7 +265,7 @@ func TestQueueSuperseded(t *testing.T) {
 			q.work(func(ctx context.Context, c queue.Claim) error {
 				run, err := began(ctx, c)
 				if err != nil {
-					t.Errorf("settle and begin: %v", err)
+					t.Errorf("prepare and begin: %v", err)
 					return err
 				}
 				mine := taken{ctx, c, run, make(chan error)}
@@ -307,14 +307,14 @@ func TestQueueDoneAlready(t *testing.T) {
 	q.want("a", queue.Ended, outcome.Failed)
 	drain()
 	q.execute(`UPDATE scidex_oci.river_job SET state = 'available', finalized_at = NULL`)
-	settled := make(chan error, 1)
+	prepared := make(chan error, 1)
 	q.work(func(ctx context.Context, c queue.Claim) error {
-		_, _, err := c.Settle(ctx)
-		settled <- err
+		_, _, err := c.PrepareRow(ctx)
+		prepared <- err
 		return nil
 	})
-	if err := <-settled; !errors.Is(err, queue.ErrDone) {
-		t.Errorf("settled: %v", err)
+	if err := <-prepared; !errors.Is(err, queue.ErrDone) {
+		t.Errorf("prepared: %v", err)
 	}
 	q.want("a", queue.Ended, outcome.Failed)
 }
@@ -665,7 +665,7 @@ func TestQueueOrder(t *testing.T) {
 	handle := func(ctx context.Context, c queue.Claim) error {
 		one <- true // of the two that a worker takes at once, one at a time
 		defer func() { <-one }()
-		run, _, err := c.Settle(ctx)
+		run, _, err := c.PrepareRow(ctx)
 		if err == nil {
 			err = c.Begin(ctx, run)
 		}

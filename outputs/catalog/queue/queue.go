@@ -123,7 +123,7 @@ type Queue interface {
 
 // Handler runs one job. Its context ends when the job must end: context.Cause is ErrCanceled, ErrDrained or ErrOverdue.
 //
-// Nil says that the claim's Settle or Commit has finished the job. *Later returns it, untried; so does ErrDrained. ErrOpen
+// Nil says that the claim's PrepareRow or Commit has finished the job. *Later returns it, untried; so does ErrDrained. ErrOpen
 // leaves it as it is: it is delivered again once it counts as stuck. After any other error it is retried after a growing
 // pause.
 type Handler func(ctx context.Context, claim Claim) error
@@ -149,7 +149,7 @@ const (
 	ByOverdue = "its worker, because another may have it by now"
 )
 
-// ErrDone is returned by Settle for a job that is finished.
+// ErrDone is returned by PrepareRow for a job that is finished.
 var ErrDone = errors.New("done already")
 
 // Later says that a job cannot run here now, and why. Unfit says that this worker can never run it.
@@ -164,16 +164,17 @@ func (l *Later) Error() string { return fmt.Sprintf("%s; another try in %v", l.W
 // Claim is a job delivered to this worker, and possibly to others.
 type Claim interface {
 	Job() Job
-	// Settle returns the queued row to fill in, and how many attempts have ended in an error. A running row belongs to a
-	// worker that was silent for too long: it ends as lost, and a further attempt is queued, in one transaction. So it is
-	// after an attempt that ended in an error or was lost. ErrDone says that the analysis has ended, or was canceled; the
-	// job is then finished.
-	Settle(ctx context.Context) (run catalog.Run, failures int, err error)
+	// PrepareRow returns the queued row to fill in, and how many attempts have ended in an error. A running row belongs
+	// to a worker that was silent for too long: it ends as lost, and a further attempt is queued, in one transaction. A
+	// further attempt is also queued after one that ended in an error or was lost. ErrDone says that the analysis has
+	// ended, or was canceled; the job is then finished.
+	PrepareRow(ctx context.Context) (run catalog.Run, failures int, err error)
 	// Begin turns the queued row into a running one, as the intent of run. It returns catalog.ErrExists if not queued any
 	// more.
 	Begin(ctx context.Context, run catalog.Run) error
-	// Commit is that of the catalog and, in the same transaction, does what then says of the job. A run that ended otherwise
-	// is catalog.ErrEnded: another worker has taken the job. So is a running one not started by this claim's Begin.
+	// Commit is that of the catalog and, in the same transaction, does with the job what then says. A run that ended
+	// otherwise is catalog.ErrEnded: another worker has taken the job. So is a running one not started by this claim's
+	// Begin.
 	Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error), then Then) error
 }
 

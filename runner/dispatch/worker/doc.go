@@ -4,7 +4,7 @@
 // (docs/adr/0023, docs/queue.md).
 //
 //   - "submit" writes the row of a run, queued, and its job in one transaction; a worker completes both in one.
-//   - Two workers may get the same job; the row decides. The worker that gets a job settles its row first (Settle). The run
+//   - Two workers may get the same job; the row decides. The worker that gets a job prepares its row first (PrepareRow). The run
 //     of a vanished worker ends as lost there and cannot commit any more: its ledger reports a commit to the runner, which
 //     then removes all that it has made (ledger.go).
 //   - A transaction that locks rows of runs and of jobs locks those of runs first.

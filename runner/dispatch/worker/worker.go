@@ -123,7 +123,7 @@ func (w *Worker) do(ctx context.Context, claim queue.Claim) error {
 	if err := w.recover(whole, claim.Job().ID); err != nil {
 		return err
 	}
-	row, failures, err := claim.Settle(whole)
+	row, failures, err := claim.PrepareRow(whole)
 	if errors.Is(err, queue.ErrDone) {
 		return nil
 	}

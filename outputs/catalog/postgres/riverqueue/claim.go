@@ -40,8 +40,8 @@ func (c *claim) Job() queue.Job {
 	return job
 }
 
-// Settle finds or makes the row to fill in.
-func (c *claim) Settle(ctx context.Context) (run catalog.Run, failures int, err error) {
+// PrepareRow finds or makes the row to fill in.
+func (c *claim) PrepareRow(ctx context.Context) (run catalog.Run, failures int, err error) {
 	done := false
 	err = c.queue.catalog.Within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		var err error
