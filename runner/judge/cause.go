@@ -2,6 +2,7 @@ package judge
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -17,11 +18,13 @@ var (
 	notebookCell = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`: cell \d+ of \d+: `) })
 	advice       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:hint|note): `) })
 	errorLine    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:error|ERROR|Error): `) })
+	compiled     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:error: compilation failed|\d+ errors?)$`) })
+	errorOfJava  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\S+\.java:\d+: error: `) })
 	errorOfR     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Error( in .*)?:`) })
 )
 
-// Cause returns the line of the end of standard error that says why an analysis failed: the exception of Python, the error
-// of R or Julia, the cell of a notebook, else the last line. It is printable and short; "" if nothing was written.
+// Cause returns the line of the end of standard error that says why an analysis failed: the exception of Python or Java, the
+// error of R, Julia, Node.js or Perl, the cell of a notebook, else the last line. It is printable and short; "" if nothing was written.
 func Cause(stderr string) string {
 	lines := nonEmptyLines(stderr)
 	if len(lines) == 0 {
@@ -29,7 +32,7 @@ func Cause(stderr string) string {
 	}
 	last := len(lines) - 1
 	if !notebookCell().MatchString(lines[last]) {
-		for _, find := range []func([]string) int{exceptionOfPython, endOfR, endOfJulia} {
+		for _, find := range []func([]string) int{exceptionOfPython, endOfR, endOfJulia, endOfNode, endOfJava, beforeTrace} {
 			if i := find(lines); i >= 0 {
 				return format.Line(withDetail(lines, i), causeMax)
 			}
@@ -94,6 +97,35 @@ func endOfJulia(lines []string) int {
 		return line == "Stacktrace:" || strings.HasPrefix(line, "in expression starting at ")
 	})
 	return lastThat(lines[:max(0, place)], func(line string) bool { return strings.HasPrefix(line, "ERROR: ") })
+}
+
+// endOfNode is the error of Node.js, below the line that points at its place; -1 without one. Its version is the last line.
+func endOfNode(lines []string) int {
+	if !strings.HasPrefix(lines[len(lines)-1], "Node.js v") {
+		return -1
+	}
+	pointer := lastThat(lines[:len(lines)-1], func(line string) bool { return strings.Trim(line, " \t^") == "" && strings.Contains(line, "^") })
+	if pointer < 0 || pointer+1 == len(lines)-1 {
+		return -1
+	}
+	return pointer + 1
+}
+
+// endOfJava is the first error of its compiler, which ends with how many there were; -1 without one.
+func endOfJava(lines []string) int {
+	if !compiled().MatchString(lines[len(lines)-1]) {
+		return -1
+	}
+	return slices.IndexFunc(lines, errorOfJava().MatchString)
+}
+
+// beforeTrace is the last line before those of a stack of calls in Java and Perl, which begin with a tab; -1 without one.
+// In Java that is what caused the rest.
+func beforeTrace(lines []string) int {
+	if !strings.HasPrefix(lines[len(lines)-1], "\t") {
+		return -1
+	}
+	return lastThat(lines, func(line string) bool { return !strings.HasPrefix(line, "\t") })
 }
 
 func lastThat(lines []string, is func(string) bool) int {
