@@ -14,7 +14,7 @@ import (
 // others, across file systems. It keeps the permission bits, adds u+rw, and makes the caller the owner. It returns an entry
 // with a reason for each that was not copied. Several names of one inode become separate files.
 func Carry(ctx context.Context, src, dst *os.File, bounds Bounds) ([]Entry, error) {
-	entries, err := copyTree(ctx, src, dst, staging{links: true}, bounds)
+	entries, err := copyTree(ctx, src, dst, staging{keep: func([]byte, string) bool { return true }}, bounds)
 	if err != nil {
 		return nil, fmt.Errorf("carry: %w", err)
 	}
@@ -27,17 +27,27 @@ func Carry(ctx context.Context, src, dst *os.File, bounds Bounds) ([]Entry, erro
 	return left, nil
 }
 
-// special copies a symlink as it is, if links are to be copied.
+// special copies a symlink that is to be kept, and records its target.
 func (s *staging) special(dir int, name string, st *unix.Stat_t) error {
-	if !s.links || kind(st) != unix.S_IFLNK {
+	if kind(st) != unix.S_IFLNK {
 		return special(dir, name, st)
 	}
 	target, err := beneath.Readlink(dir, name)
 	if err != nil {
 		return err
 	}
+	path := s.walk.join(name)
+	if !s.keep(path, target) {
+		return &refusal{Symlink, "-> " + target}
+	}
 	if err := unix.Symlinkat(target, s.to.fd(), name); err != nil {
 		return fmt.Errorf("target: %w", err)
 	}
+	if s.owner != nil {
+		if err := unix.Fchownat(s.to.fd(), name, s.owner.UID, s.owner.GID, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return fmt.Errorf("target: %w", err)
+		}
+	}
+	s.entries = append(s.entries, Entry{Path: path, Detail: []byte("-> " + target)})
 	return nil
 }

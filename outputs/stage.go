@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -12,11 +14,11 @@ import (
 )
 
 // Stage copies the regular files and directories below src into dst, which must be empty and out of reach of others, with
-// their permission bits and u+rw. If owner is not nil, all of them get it. It returns one entry for each file, with size and
-// digest, and one with a reason for each entry that was not copied: symlinks, special files, unreadable ones and those
-// beyond the bounds.
+// their permission bits and u+rw, and relative symlinks that stay below src. If owner is not nil, all of them get it. It
+// returns one entry for each file, with size and digest, one for each symlink, with its target as detail, and one with a
+// reason for each entry that was not copied: other symlinks, special files, unreadable ones and those beyond the bounds.
 func Stage(ctx context.Context, src, dst *os.File, owner *Owner, bounds Bounds) ([]Entry, error) {
-	entries, err := copyTree(ctx, src, dst, staging{owner: owner}, bounds)
+	entries, err := copyTree(ctx, src, dst, staging{owner: owner, keep: staysInside}, bounds)
 	if err != nil {
 		return nil, fmt.Errorf("stage: %w", err)
 	}
@@ -44,18 +46,23 @@ func copyTree(ctx context.Context, src, dst *os.File, how staging, bounds Bounds
 	return s.entries, nil
 }
 
+// staysInside reports whether a symlink of a tree leads to a path in it, as far as names show.
+func staysInside(path []byte, target string) bool {
+	return !strings.HasPrefix(target, "/") && filepath.IsLocal(filepath.Join(filepath.Dir(string(path)), target))
+}
+
 // Unchanged returns a function that reports whether a harvested entry is a staged one that the analysis left unchanged: the
-// same path and the same contents.
+// same path and the same contents or target.
 func Unchanged(staged []Entry) func(Entry) bool {
-	digest := make(map[string]string, len(staged))
+	contents := make(map[string]string, len(staged))
 	for _, e := range staged {
 		if e.Rejected == "" {
-			digest[string(e.Path)] = e.SHA256
+			contents[string(e.Path)] = e.SHA256 + string(e.Detail)
 		}
 	}
 	return func(e Entry) bool {
-		sum, ok := digest[string(e.Path)]
-		return ok && e.Rejected == "" && sum == e.SHA256
+		was, ok := contents[string(e.Path)]
+		return ok && (e.Rejected == "" && was == e.SHA256 || e.Rejected == Symlink && was == string(e.Detail))
 	}
 }
 
@@ -65,7 +72,7 @@ type staging struct {
 	ctx     context.Context // of this call
 	to      *walk
 	owner   *Owner
-	links   bool // symlinks are copied, not rejected
+	keep    func(path []byte, target string) bool // which symlinks are copied
 	copier  *copier
 	bytes   int64
 	entries []Entry

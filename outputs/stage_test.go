@@ -32,6 +32,9 @@ func TestStage(t *testing.T) {
 	mkdir(t, src+"/empty")
 	must(t, os.Link(src+"/a.csv", t.TempDir()+"/elsewhere")) // a user's own file may have other names
 	must(t, os.Symlink("/etc/shadow", src+"/link"))
+	for name, target := range map[string]string{"sub/up": "../a.csv", "sub/deeper/out": "../../../a.csv", "dangling": "none", "whole": src + "/a.csv"} {
+		must(t, os.Symlink(target, src+"/"+name))
+	}
 	must(t, unix.Mkfifo(src+"/fifo", 0o644))
 	must(t, unix.Chmod(src+"/z/c", 0o4511))
 	var owner *Owner
@@ -48,7 +51,22 @@ func TestStage(t *testing.T) {
 			t.Errorf("%s: %+v", path, e)
 		}
 	}
-	if got["link"].Rejected != Symlink || got["fifo"].Rejected != FIFO || len(got) != 5 {
+	for _, path := range []string{"link", "whole", "sub/deeper/out"} {
+		if got[path].Rejected != Symlink {
+			t.Errorf("%s: %+v", path, got[path])
+		}
+	}
+	for path, target := range map[string]string{"sub/up": "../a.csv", "dangling": "none"} {
+		copied, err := os.Readlink(dst + "/" + path)
+		if err != nil || copied != target || got[path].Rejected != "" || string(got[path].Detail) != "-> "+target {
+			t.Errorf("%s: %q %v, %+v", path, copied, err, got[path])
+		}
+		var st unix.Stat_t
+		if must(t, unix.Lstat(dst+"/"+path, &st)); owner != nil && int(st.Uid) != owner.UID {
+			t.Errorf("%s belongs to %d", path, st.Uid)
+		}
+	}
+	if got["fifo"].Rejected != FIFO || len(got) != 9 {
 		t.Errorf("%+v", got)
 	}
 	for path, mode := range map[string]uint32{"/z/c": 0o711, "/empty": 0o755, "/a.csv": 0o644} {
@@ -58,7 +76,7 @@ func TestStage(t *testing.T) {
 			t.Errorf("%s: %o %d:%d", path, st.Mode, st.Uid, st.Gid)
 		}
 	}
-	for _, path := range []string{"/link", "/fifo"} {
+	for _, path := range []string{"/link", "/whole", "/sub/deeper/out", "/fifo"} {
 		if _, err := os.Lstat(dst + path); !os.IsNotExist(err) {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -85,7 +103,7 @@ func TestStageBounds(t *testing.T) {
 }
 
 func TestUnchanged(t *testing.T) {
-	same := Unchanged([]Entry{{Path: []byte("a"), SHA256: digest("1")}, {Path: []byte("l"), Rejected: Symlink}})
+	same := Unchanged([]Entry{{Path: []byte("a"), SHA256: digest("1")}, {Path: []byte("l"), Rejected: Symlink}, {Path: []byte("in"), Detail: []byte("-> a")}})
 	for _, tc := range []struct {
 		e    Entry
 		want bool
@@ -95,6 +113,9 @@ func TestUnchanged(t *testing.T) {
 		{Entry{Path: []byte("b"), SHA256: digest("1")}, false},
 		{Entry{Path: []byte("l"), Rejected: Symlink}, false},
 		{Entry{Path: []byte("a"), Rejected: Changed}, false},
+		{Entry{Path: []byte("in"), Rejected: Symlink, Detail: []byte("-> a")}, true},
+		{Entry{Path: []byte("in"), Rejected: Symlink, Detail: []byte("-> /etc/passwd")}, false},
+		{Entry{Path: []byte("in"), SHA256: digest("1")}, false},
 	} {
 		if got := same(tc.e); got != tc.want {
 			t.Errorf("%+v: %v", tc.e, got)
