@@ -171,9 +171,13 @@ func (l *loop) take(next item) {
 
 // start starts the next line, if it may be started and has a slot.
 func (l *loop) start(ctx context.Context) bool {
-	if l.next == nil || l.closed() || l.executor.Start(*l.next, func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+	if l.next == nil || l.closed() {
+		return false
+	}
+	run := l.executor.Start(*l.next, func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
 		return l.do(ctx, line, stop)
-	}) == nil {
+	})
+	if run == nil {
 		return false
 	}
 	l.running++

@@ -174,9 +174,10 @@ func (e *Engine) pump() {
 		}
 		c := e.callers[i]
 		j := c.queue[0]
-		if j.run = e.executor.Start(j.line, func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+		j.run = e.executor.Start(j.line, func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
 			return e.run(j, line, stop)
-		}); j.run == nil {
+		})
+		if j.run == nil {
 			return
 		}
 		c.queue[0], c.queue = nil, c.queue[1:]
