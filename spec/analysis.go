@@ -31,7 +31,7 @@ type Analysis struct {
 	Project string `json:"project,omitempty"`
 	// Inputs are further read-only binds, "SRC" or "SRC:DST"; "sha256:HEX" is a blob of the blob store.
 	Inputs []string `json:"inputs,omitempty"`
-	// Stage is a directory whose regular files are copied into /work before the start.
+	// Stage is a directory whose regular files, and relative links that stay inside, are copied into /work before the start.
 	Stage string `json:"stage,omitempty"`
 	// Export is a directory that receives outputs and scidex-result.json after the commit.
 	Export string `json:"export,omitempty"`
