@@ -1,24 +1,5 @@
 package outputs
 
-// Reason says why an entry of the working directory is not an output.
-type Reason string
-
-// The reasons of the result's `rejected` list.
-const (
-	Symlink    Reason = "symlink"
-	FIFO       Reason = "fifo"
-	Socket     Reason = "socket"
-	Device     Reason = "device"
-	TooLarge   Reason = "too_large"
-	TooMany    Reason = "too_many"
-	TooDeep    Reason = "too_deep"
-	Name       Reason = "name"
-	Unreadable Reason = "unreadable"
-	Changed    Reason = "changed"
-	Hardlink   Reason = "hardlink"
-	Excluded   Reason = "excluded"
-)
-
 // Entry is the verdict on one entry of the working directory: an output when Rejected is empty.
 type Entry struct {
 	// Path is relative to the working directory; the exact bytes of the names, joined by '/'.

@@ -10,6 +10,25 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/beneath"
 )
 
+// Reason says why an entry of the working directory is not an output.
+type Reason string
+
+// The reasons of the result's `rejected` list.
+const (
+	Symlink    Reason = "symlink"
+	FIFO       Reason = "fifo"
+	Socket     Reason = "socket"
+	Device     Reason = "device"
+	TooLarge   Reason = "too_large"
+	TooMany    Reason = "too_many"
+	TooDeep    Reason = "too_deep"
+	Name       Reason = "name"
+	Unreadable Reason = "unreadable"
+	Changed    Reason = "changed"
+	Hardlink   Reason = "hardlink"
+	Excluded   Reason = "excluded"
+)
+
 // refusal is the verdict on one entry that is not taken. It is an error, so that all failures of an entry are returned one
 // way; any other error ends the walk.
 type refusal struct {
