@@ -32,7 +32,7 @@ func inS3OverTLS(t *testing.T) *secure {
 	s.show(t, s.own)
 	_, s.plain, _ = strings.Cut(s.url, "endpoint=")
 	s.url = s.store() + "?endpoint=" + s.front.URL
-	s.bucket.configure(s.harness)
+	s.configure(s.harness)
 	s.setenv("AWS_CA_BUNDLE", s.own.File)
 	return s
 }
