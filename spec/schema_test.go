@@ -233,7 +233,7 @@ func TestSchemaAgrees(t *testing.T) {
 		{"script: a.py\npids: 1.5", false},
 		{"script: a.py\ntimeout: 0.05", false},
 		{"script: a.py\ntimeout: -5s", false},
-		{"script: a.py\ntimeout: 5d", false},
+		{"script: a.py\ntimeout: 5w", false},
 		{"script: a.py\nlimits: enforced", false},
 		{"script: a.py\nkeep: sometimes", false},
 		{"script: a.py\nids: root", false},

@@ -30,7 +30,8 @@ type Duration time.Duration
 var (
 	sizeForm     = pattern(`^([0-9]+(?:\.[0-9]+)?) ?(?:([kmgtpe])i?)?b?$`)
 	secondsForm  = pattern(`^[0-9]+(?:\.[0-9]+)?$`)
-	durationForm = pattern(`^(?:[0-9]+(?:\.[0-9]+)?(?:ms|h|m|s))+$`)
+	durationForm = pattern(`^(?:[0-9]+(?:\.[0-9]+)?(?:ms|[dhms]))+$`)
+	daysForm     = pattern(`[0-9]+(?:\.[0-9]+)?d`)
 )
 
 // ParseSize parses a number of bytes ("1048576") or a number with a unit ("512MiB", "2g", "1.5 GiB"). Units are always
@@ -55,7 +56,7 @@ func badSize(s string) error {
 	return fmt.Errorf("%s is no size above zero: write a number of bytes or a number with a unit, such as 512MiB or 2GiB%s", quote(s), meantSize(s))
 }
 
-// ParseDuration parses "30m", "90s", "1h30m", "250ms" or a bare number of seconds. Zero and negative values are refused.
+// ParseDuration parses "30m", "90s", "1h30m", "250ms", "2d" or a bare number of seconds. Zero and negative values are refused.
 func ParseDuration(s string) (Duration, error) {
 	text := strings.TrimSpace(s)
 	if secondsForm().MatchString(text) {
@@ -64,7 +65,7 @@ func ParseDuration(s string) (Duration, error) {
 	if !durationForm().MatchString(text) {
 		return 0, badDuration(s)
 	}
-	d, err := time.ParseDuration(text)
+	d, err := time.ParseDuration(daysForm().ReplaceAllStringFunc(text, inHours))
 	switch {
 	case err != nil: // the form is right
 		return 0, fmt.Errorf("%s is too long: write a time such as 90s or 1h30m", quote(s))
@@ -74,8 +75,14 @@ func ParseDuration(s string) (Duration, error) {
 	return Duration(d), nil
 }
 
+// inHours writes a number of days ("2d"), each of 24 hours, as hours.
+func inHours(days string) string {
+	number, _ := strconv.ParseFloat(strings.TrimSuffix(days, "d"), 64) // too many digits make it infinite, which is too long
+	return strconv.FormatFloat(24*number, 'f', -1, 64) + "h"
+}
+
 func badDuration(s string) error {
-	return fmt.Errorf("%s is no time above zero: write a number of seconds or a number with ms, s, m or h, such as 90s or 1h30m%s", quote(s), meantDuration(s))
+	return fmt.Errorf("%s is no time above zero: write a number of seconds or a number with ms, s, m, h or d, such as 90s or 1h30m%s", quote(s), meantDuration(s))
 }
 
 // ParseCPUs parses a number of cores such as "2" or "0.5"; see Validate for bounds.

@@ -31,11 +31,8 @@ func meantDuration(s string) string {
 		return ""
 	}
 	number, unit := decimal(form), form[3][:1]
-	switch unit {
-	case "d":
-		number, unit = 24*number, "h"
-	case "w":
-		number, unit = 7*24*number, "h"
+	if unit == "w" {
+		number, unit = 7*number, "d"
 	}
 	return meant(number, unit)
 }

@@ -38,7 +38,7 @@ func TestTooLarge(t *testing.T) {
 			t.Errorf("ParseSize(%q): %v", text, err)
 		}
 	}
-	for _, text := range []string{"99999999h", strings.Repeat("9", 400)} {
+	for _, text := range []string{"99999999h", "99999999d", strings.Repeat("9", 400)} {
 		if _, err := ParseDuration(text); err == nil || !strings.Contains(err.Error(), "is too long: ") {
 			t.Errorf("ParseDuration(%q): %v", text, err)
 		}
@@ -49,13 +49,14 @@ func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"30m": 30 * time.Minute, "90s": 90 * time.Second, "1h30m": 90 * time.Minute, "90": 90 * time.Second, "0.5": 500 * time.Millisecond,
 		"250ms": 250 * time.Millisecond, "1.5h": 90 * time.Minute, " 5s ": 5 * time.Second,
+		"2d": 48 * time.Hour, "1d12h": 36 * time.Hour, "0.5d": 12 * time.Hour,
 	} {
 		got, err := ParseDuration(text)
 		if err != nil || time.Duration(got) != want {
 			t.Errorf("ParseDuration(%q) = %v, %v; want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "0", "0s", "-5s", "-1", "5 s", "5d", "NaN", "Inf", "1e3", "5us", "s", "99999999h", "1h 2m"} {
+	for _, text := range []string{"", "0", "0s", "-5s", "-1", "5 s", "0d", "5w", "d", "NaN", "Inf", "1e3", "5us", "s", "99999999h", "1h 2m"} {
 		if got, err := ParseDuration(text); err == nil {
 			t.Errorf("ParseDuration(%q) = %v; want an error", text, got)
 		}

@@ -49,7 +49,7 @@ func (s *Server) live(ctx context.Context, r *http.Request) (m finishedPage, err
 	if err != nil {
 		return m, err
 	}
-	m.name, m.events = "Going on", eventsPage
+	m.name, m.events = "Active", eventsPage
 	m.write = func(site report.Site, to *bytes.Buffer) error { return site.Page(to, "live.html", b) }
 	return m, nil
 }

@@ -93,7 +93,7 @@ type navLink struct {
 }
 
 func (s *Server) top(page string) []navLink {
-	return []navLink{{"Runs", s.key.root(), page == "Runs"}, {"Going on", s.key.root() + livePage, page == "Going on"}}
+	return []navLink{{"Runs", s.key.root(), page == "Runs"}, {"Active", s.key.root() + livePage, page == "Active"}}
 }
 
 // page renders a page and sends it once it is complete. A few run at a time: a page has some megabytes at most.
@@ -148,7 +148,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		http.Error(w, why, status)
 		return
 	}
-	m := finishedPage{write: func(site report.Site, to *bytes.Buffer) error { return site.Page(to, "message.html", why) }}
+	m := finishedPage{write: func(site report.Site, to *bytes.Buffer) error {
+		return site.Page(to, "message.html", struct{ Title, Why string }{http.StatusText(status), why})
+	}}
 	if err := s.send(w, status, m); err != nil {
 		s.log.Error("a page was not made", "page", "message", "error", err)
 		http.Error(w, why, status)

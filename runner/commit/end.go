@@ -27,7 +27,7 @@ type End struct {
 
 	Harvest harvest.Harvested // harvest.Nothing until the method Harvested is called
 
-	// Location and WorkGone are as they are when Judge is called.
+	// Location and WorkGone are as they are when Judge is called; WorkGone also after the hook.
 	Location workspace.Location
 	WorkGone bool // /work was in memory, and is lost
 

@@ -24,8 +24,8 @@ func NewExecutor(o admission.Options, freed func()) *Executor {
 }
 
 // Start runs a line by do, in a goroutine of its own, and returns its run; nil: there is no slot for it. The slot is held until do
-// returns.
-func (x *Executor) Start(line Line, do func(Line, <-chan request.StopSignal) Outcome) *stops.Run {
+// returns; then ended, if it is not nil, gets the outcome.
+func (x *Executor) Start(line Line, do func(Line, <-chan request.StopSignal) Outcome, ended func(Outcome)) *stops.Run {
 	slot := x.slots.Start(admission.LimitsOf(line.Analysis))
 	if slot == nil {
 		return nil
@@ -42,6 +42,9 @@ func (x *Executor) Start(line Line, do func(Line, <-chan request.StopSignal) Out
 		x.Remove(run)
 		slot.Release()
 		x.slots.Took(outcome.Wall())
+		if ended != nil {
+			ended(outcome)
+		}
 		x.freed()
 	})
 	return run

@@ -27,14 +27,14 @@ func TestExecutor(t *testing.T) {
 			t.Errorf("it was stopped by %q", s.Name)
 		}
 		return Outcome{}
-	})
+	}, nil)
 	nothing := func(Line, <-chan request.StopSignal) Outcome { return Outcome{} }
-	if run == nil || x.Start(line, nothing) != nil {
+	if run == nil || x.Start(line, nothing, nil) != nil {
 		t.Fatal("not one of two was started")
 	}
 	close(vacate)
 	<-vacated
-	if freed.Load() != 1 || x.Start(line, nothing) == nil {
+	if freed.Load() != 1 || x.Start(line, nothing, nil) == nil {
 		t.Errorf("the slot was freed %d times, and the next line has none", freed.Load())
 	}
 	x.Stop(request.StopSignal{Name: "SIGTERM"})
@@ -43,4 +43,16 @@ func TestExecutor(t *testing.T) {
 	if left := x.slots.Free(); left != x.slots.Total || freed.Load() != 3 {
 		t.Errorf("%+v are free of %+v, freed %d times", left, x.slots.Total, freed.Load())
 	}
+}
+
+// TestExecutorEnds: who is notified of an end may start the next line at once.
+func TestExecutorEnds(t *testing.T) {
+	x := NewExecutor(admission.Options{Runs: 1}, func() {})
+	nothing := func(Line, <-chan request.StopSignal) Outcome { return Outcome{} }
+	next := make(chan bool, 1)
+	x.Start(Line{}, nothing, func(Outcome) { next <- x.Start(Line{}, nothing, nil) != nil })
+	if !<-next {
+		t.Error("the slot is still taken at the end of its line")
+	}
+	x.Wait()
 }

@@ -17,6 +17,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
+// noCommand is the exit code of programs that start others, if those are not there (POSIX, env, xargs, timeout).
+const noCommand = 127
+
 // ofSystem is a path where programs have their own files, and nobody data.
 var ofSystem = pattern(`^/(?:bin|dev|etc|lib\w*|opt|proc|root|run|sbin|sys|usr|var)/`)
 
@@ -34,6 +37,8 @@ func noSuchFile(f Facts) string {
 		return f.noSuchInput(rest)
 	}
 	switch dir := path.Dir(name); {
+	case dir == "." && f.Outcome.ExitCode == noCommand:
+		return "" // a program that starts others did not find one
 	case dir == ".":
 		return fmt.Sprintf("there is no %s%s: pass what is to be read with --input FILE, and open /inputs/%s", format.Line(name, 200), cmp.Or(f.where(name), " in "+f.Ended.Analysis.StartDir()), format.Line(name, 200))
 	case f.makes(name):

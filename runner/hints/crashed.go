@@ -26,7 +26,7 @@ func crashed(f Facts) string {
 		return "the program or a library has instructions that this processor does not have (SIGILL): install it for this processor"
 	case slices.Contains(crashes, signal):
 		return fmt.Sprintf("the program or a library crashed (%s): Python says where with --env PYTHONFAULTHANDLER=1; another version of the library may help", unix.SignalName(signal))
-	case signal == unix.SIGKILL:
+	case signal == unix.SIGKILL && f.Ended.Exit.Ended:
 		return "no limit of the run explains SIGKILL: " + f.killer()
 	}
 	return ""
@@ -34,10 +34,10 @@ func crashed(f Facts) string {
 
 // killer is who may have killed a process.
 func (f Facts) killer() string {
-	if f.bestEffort() {
-		return "the host may have been out of memory, which is not counted under best effort: its kernel log says so"
+	if f.bestEffort() || f.Ended.Outer {
+		return "the host may have been out of memory, which cannot be counted for this run: its kernel log says so"
 	}
-	return "a process of the analysis killed it"
+	return "perhaps a process of the analysis killed it"
 }
 
 // endedBy is the signal that ended the analysis, or its last program if a shell reports that; 0 without one.

@@ -96,6 +96,7 @@ func TestOf(t *testing.T) {
 	}
 	export := func(f *Facts) { f.Ended.Analysis.Export = "/out" }
 	sh := func(f *Facts) { f.Ended.Command = []string{"sh", "/analysis/a.sh"} }
+	byItself := func(f *Facts) { f.Ended.Exit.Ended = true }
 	signal := func(name outcome.Signal) func(*Facts) { return func(f *Facts) { f.Outcome.Signal = name } }
 	const trace = "Traceback (most recent call last):\n"
 	missing := func(name string) string {
@@ -279,8 +280,11 @@ func TestOf(t *testing.T) {
 		"crash":                 {facts(outcome.ReasonSignal, "", signal("SIGSEGV")), Crashed, []string{"crashed (SIGSEGV)", "--env PYTHONFAULTHANDLER=1"}},
 		"crash in a shell":      {facts(exit, "Segmentation fault\n", func(f *Facts) { f.Outcome.ExitCode = 139 }), Crashed, []string{"crashed (SIGSEGV)"}},
 		"wrong processor":       {facts(outcome.ReasonSignal, "", signal("SIGILL")), Crashed, []string{"instructions that this processor does not have"}},
-		"killed":                {facts(outcome.ReasonSignal, "", signal("SIGKILL")), Crashed, []string{"no limit of the run", "a process of the analysis killed it"}},
-		"killed, best effort":   {facts(outcome.ReasonSignal, "", signal("SIGKILL"), bestEffort), Crashed, []string{"the host may have been out of memory"}},
+		"killed":                {facts(outcome.ReasonSignal, "", signal("SIGKILL"), byItself), Crashed, []string{"no limit of the run", "perhaps a process of the analysis killed it"}},
+		"killed, best effort":   {facts(outcome.ReasonSignal, "", signal("SIGKILL"), byItself, bestEffort), Crashed, []string{"the host may have been out of memory"}},
+		"killed, outer limits":  {facts(outcome.ReasonSignal, "", signal("SIGKILL"), byItself, func(f *Facts) { f.Ended.Outer = true }), Crashed, []string{"the host may have been out of memory"}},
+		"killed from outside":   {facts(outcome.ReasonSignal, "", signal("SIGKILL")), "", nil},
+		"started by another":    {facts(exit, "timeout: failed to run command ‘samtools’: No such file or directory\n", func(f *Facts) { f.Outcome.ExitCode = 127 }), "", nil},
 		"terminated":            {facts(outcome.ReasonSignal, "", signal("SIGTERM")), "", nil},
 		"a code above signals":  {facts(exit, "", func(f *Facts) { f.Outcome.ExitCode = 255 }), "", nil},
 		"kernel died":           {facts(exit, "a.ipynb: cell 1 of 1: Kernel died\n"), Crashed, []string{"the notebook's Python died in that cell"}},

@@ -14,7 +14,7 @@ import (
 )
 
 // ofOperator matches what a model cannot follow: flags, commands and paths of the host, and what a person pipes in.
-var ofOperator = regexp.MustCompile(`--[a-z]|\b(?:apt|pip|chmod|scidex-oci)\b|on the host|your (?:directory|active)|its owner|a pipe`)
+var ofOperator = regexp.MustCompile(`--[a-z]|\b(?:apt|pip|chmod|scidex-oci)\b|on the host|your (?:directory|active)|its owner|a pipe|this processor|kernel log`)
 
 // hints are those that a model can follow. A sentence that it cannot is replaced by what it can do about an end of that kind, and left
 // out if that is nothing.

@@ -176,7 +176,7 @@ func (l *loop) start(ctx context.Context) bool {
 	}
 	run := l.executor.Start(*l.next, func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
 		return l.do(ctx, line, stop)
-	})
+	}, nil)
 	if run == nil {
 		return false
 	}

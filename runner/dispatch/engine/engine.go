@@ -175,8 +175,8 @@ func (e *Engine) pump() {
 		c := e.callers[i]
 		j := c.queue[0]
 		j.run = e.executor.Start(j.line, func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
-			return e.run(j, line, stop)
-		})
+			return e.do(e.ctx, line, stop, j.events)
+		}, func(o dispatch.Outcome) { e.end(j, o) })
 		if j.run == nil {
 			return
 		}
@@ -188,13 +188,11 @@ func (e *Engine) pump() {
 	}
 }
 
-// run runs a job to its end, in a goroutine of its own.
-func (e *Engine) run(j *Job, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
-	outcome := e.do(e.ctx, line, stop, j.events)
+// end publishes the outcome of a job that ran.
+func (e *Engine) end(j *Job, o dispatch.Outcome) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.settle(j, outcome)
-	return outcome
+	e.settle(j, o)
 }
 
 // settle publishes the outcome of a job.
