@@ -38,11 +38,11 @@ func feed(stdin *streams.Feed, space *workspace.Workspace, ended <-chan struct{}
 	return result
 }
 
-// settle ends the standard input of an analysis whose processes are all dead; failed is what its feed returned.
-func settle(stdin *streams.Feed, space *workspace.Workspace, failed error) error {
+// endStdin ends the standard input of an analysis whose processes are all dead; failed is what its feed returned.
+func endStdin(stdin *streams.Feed, space *workspace.Workspace, failed error) error {
 	if stdin == nil || failed != nil {
 		return failed
 	}
-	space.Warn(stdin.Settle())
+	space.Warn(stdin.ReturnUnread())
 	return nil
 }

@@ -38,7 +38,7 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	failed := <-fed
 	if err == nil {
 		streaming.Wait() // every writer is dead: both streams end
-		err = settle(e.stdin, e.Space, failed)
+		err = endStdin(e.stdin, e.Space, failed)
 	}
 	close(drained)
 	listening.Wait()

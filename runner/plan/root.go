@@ -109,7 +109,7 @@ func (b *Base) Repair(ctx context.Context) (repaired bool, err error) {
 	if b == nil || b.Image == nil {
 		return false, nil
 	}
-	damage, err := b.check.settled(ctx)
+	damage, err := b.check.known(ctx)
 	if damage == nil {
 		return false, err
 	}

@@ -41,8 +41,8 @@ func (c *rootCheck) wait() error {
 	return c.damage
 }
 
-// settled returns the damage as far as it is known: only in doubt it waits for the rest.
-func (c *rootCheck) settled(ctx context.Context) (damage, err error) {
+// known returns the damage as far as it is known: only in doubt it waits for the rest.
+func (c *rootCheck) known(ctx context.Context) (damage, err error) {
 	select {
 	case <-c.doubted:
 	default:

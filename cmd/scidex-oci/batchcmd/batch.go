@@ -110,7 +110,7 @@ type session struct {
 }
 
 func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
-	if err := cmp.Or(p.Load(c), runflags.Refuse(c.Command.Flags, "a batch", notOfBatch), o.settle()); err != nil {
+	if err := cmp.Or(p.Load(c), runflags.Refuse(c.Command.Flags, "a batch", notOfBatch), o.merge()); err != nil {
 		return err
 	}
 	b := &session{program: p, options: o, screen: screen.NewTerminal(p.Stderr, p.Env)}
@@ -180,7 +180,7 @@ func (b *session) run(ctx context.Context) (err error) {
 	return b.close(b.perform(ctx, b.source()), survey.Lines)
 }
 
-// open opens catalog and blob store, and settles what killed launchers left, where lines are judged by it.
+// open opens catalog and blob store. With --resume, lines are judged by their rows, so what killed launchers left is recovered first.
 func (b *session) open(ctx context.Context) (err error) {
 	if b.stores, err = b.program.OpenStores(ctx, b.screen); err != nil {
 		return err

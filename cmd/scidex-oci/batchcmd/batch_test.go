@@ -45,7 +45,7 @@ func TestBatchOptions(t *testing.T) {
 		o := &batchOptions{run: runflags.NewOptions(p)}
 		flags := o.flags(p.Options)
 		apply(t, flags, test.given)
-		err := cmp.Or(p.Options.Load(p.Env, options.Of(flags)), runflags.Refuse(flags, "a batch", notOfBatch), o.settle())
+		err := cmp.Or(p.Options.Load(p.Env, options.Of(flags)), runflags.Refuse(flags, "a batch", notOfBatch), o.merge())
 		got := *o
 		got.run, got.failFast = nil, false
 		if test.words == "" && (err != nil || !reflect.DeepEqual(got, test.want)) {

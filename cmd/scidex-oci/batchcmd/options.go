@@ -50,8 +50,8 @@ func (o *batchOptions) flags(g *options.Global) []cli.Flag {
 	)...)
 }
 
-// settle merges the two options that end a batch early, and the two that go on with one.
-func (o *batchOptions) settle() error {
+// merge joins the two options that end a batch early, and the two that go on with one.
+func (o *batchOptions) merge() error {
 	if o.failFast && o.maxFailures > 1 {
 		return fmt.Errorf("--fail-fast and --max-failures %d contradict each other; give one of them", o.maxFailures)
 	}

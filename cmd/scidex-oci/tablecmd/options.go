@@ -57,7 +57,7 @@ type target struct {
 	put func(func(io.Writer) error) error
 }
 
-// target settles the format, and refuses an existing file before anything is read.
+// target chooses the format, and refuses an existing file before anything is read.
 func (o *tableOptions) target(p *command.Program) (target, error) {
 	if o.format == "" {
 		o.format = formatOf(o.output.Value)

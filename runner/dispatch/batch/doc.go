@@ -12,7 +12,7 @@
 //   - "stop" signals the process that all runs of the batch share. The record lock on a state file says which run is meant
 //     (watch.AskedToStop), and the byte that each stop has locked, at random, how many more signals are to come from the
 //     stops seen with the first. Any other signal is for all runs.
-//   - --resume first settles what killed launchers left (recovery.Recover), so that each line is judged by its row. A line
+//   - --resume first recovers what killed launchers left (recovery.Recover), so that each line is judged by its row. A line
 //     whose request, with its defaults filled in and without labels, differs from the recorded one is refused.
 //   - The third signal for all ends the process at once, since a reader that does not read results could block it; gc
 //     finds the rest.

@@ -110,7 +110,7 @@ func (c *Caller) cancelQueued(why request.StopSignal, chosen func(*Job) bool) {
 			continue
 		}
 		err := &request.StoppedError{Signal: why}
-		c.engine.settle(j, dispatch.Outcome{Result: runner.Refused(j.line.Analysis, err, c.engine.host.Version), Err: err})
+		c.engine.publish(j, dispatch.Outcome{Result: runner.Refused(j.line.Analysis, err, c.engine.host.Version), Err: err})
 	}
 	c.queue = rest
 }

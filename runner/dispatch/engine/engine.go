@@ -192,11 +192,11 @@ func (e *Engine) pump() {
 func (e *Engine) end(j *Job, o dispatch.Outcome) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.settle(j, o)
+	e.publish(j, o)
 }
 
-// settle publishes the outcome of a job.
-func (e *Engine) settle(j *Job, o dispatch.Outcome) {
+// publish makes the outcome of a job known to those who wait for it.
+func (e *Engine) publish(j *Job, o dispatch.Outcome) {
 	if o.Result.Attempt == 0 {
 		e.refused.add(j.ID(), o)
 	}

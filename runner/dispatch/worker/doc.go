@@ -15,6 +15,6 @@
 //     progress is finished. What becomes of the job (job.then) follows from the state of the run and that cause, in the
 //     transaction that ends the run.
 //   - "scidex-oci stop" signals the worker, which passes the signal on to that run only (package stops). Its job is finished.
-//   - Before a row is judged that a worker of the same host may have left, what is left of it is settled as by gc, since it
+//   - Before a row is judged that a worker of the same host may have left, what is left of it is recovered as by gc, since it
 //     may be a result.
 package worker

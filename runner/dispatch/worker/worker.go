@@ -46,12 +46,12 @@ type Worker struct {
 	Watch func(Progress)
 	Log   *slog.Logger
 
-	opened   sync.Once
-	slots    *admission.Scheduler
-	running  tally
-	draining <-chan struct{}
-	settling sync.Mutex
-	runs     stops.Runs // of its jobs
+	opened     sync.Once
+	slots      *admission.Scheduler
+	running    tally
+	draining   <-chan struct{}
+	recovering sync.Mutex
+	runs       stops.Runs // of its jobs
 }
 
 const (
@@ -103,9 +103,9 @@ func (w *Worker) commitLate(ctx context.Context) {
 			return
 		case <-again.C:
 		}
-		w.settling.Lock()
+		w.recovering.Lock()
 		recovery.CommitOutcomes(context.WithoutCancel(ctx), w.Host) // a drain finishes what has started
-		w.settling.Unlock()
+		w.recovering.Unlock()
 	}
 }
 
@@ -168,12 +168,12 @@ func (w *Worker) enter(ctx context.Context, job queue.Job) (*admission.Slot, err
 	return nil, context.Cause(ctx)
 }
 
-// recover settles what a killed worker of this host and root left of an analysis, which may be its result, before its row is
+// recover takes care of what a killed worker of this host and root left of an analysis, which may be its result, before its row is
 // judged; and pending commits. While a process of this host is at the last attempt no other starts: both would have one
 // directory.
 func (w *Worker) recover(ctx context.Context, id string) error {
-	w.settling.Lock()
-	defer w.settling.Unlock()
+	w.recovering.Lock()
+	defer w.recovering.Unlock()
 	recovery.CommitOutcomes(ctx, w.Host)
 	last, err := w.Host.Catalog.Get(ctx, catalog.Key{ID: id})
 	if err != nil {

@@ -96,8 +96,9 @@ func ignore(err error, ends ...error) error {
 	return err
 }
 
-// Settle comes after the end of every process of the analysis: what they have not read is neither kept nor, of a file, used up.
-func (f *Feed) Settle() error {
+// ReturnUnread gives back what the processes of the analysis have not read: it is not kept, and the offset of a file is set before it. Call
+// it when all of them have ended.
+func (f *Feed) ReturnUnread() error {
 	unread, err := unix.IoctlGetInt(int(f.read.Fd()), unix.TIOCINQ)
 	if err != nil {
 		return os.NewSyscallError("ioctl FIONREAD", err)

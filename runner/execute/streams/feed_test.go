@@ -43,7 +43,7 @@ func fed(t *testing.T, from io.Reader, read func(*os.File)) (kept phase.LogFile,
 	read(f.Analysis())
 	close(ended)
 	if run = <-ran; run == nil {
-		run = f.Settle()
+		run = f.ReturnUnread()
 	}
 	kept = *f.Kept()
 	return kept, run, errors.Join(f.Close(), f.Close())

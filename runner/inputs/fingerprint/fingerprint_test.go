@@ -227,7 +227,7 @@ func TestUnchangedFilesAreNotRead(t *testing.T) {
 	if n := read(t, func() { must(t, m, dir, Content) }); n < 3*size {
 		t.Errorf("%d bytes were read of files that were written a moment ago", n)
 	}
-	time.Sleep(settled + 100*time.Millisecond)
+	time.Sleep(unchanged + 100*time.Millisecond)
 	must(t, m, dir, Content)
 	if n := read(t, func() {
 		if again := must(t, m, dir, Content); again != plain {
@@ -251,7 +251,7 @@ func TestUnchangedFilesAreNotRead(t *testing.T) {
 func TestDamagedMemoryIsForgotten(t *testing.T) {
 	dir := tree(t)
 	skipUntimely(t, dir)
-	time.Sleep(settled + 100*time.Millisecond)
+	time.Sleep(unchanged + 100*time.Millisecond)
 	m := Maker{Dir: t.TempDir()}
 	want := must(t, m, dir, Content)
 	files, err := filepath.Glob(m.Dir + "/*")

@@ -28,9 +28,9 @@ import (
 const memoryMagic = "scidex-oci fingerprints 1\n"
 
 const (
-	// settled is how long a file must be unchanged for its digest to be cached. Change times come from a clock with ticks of
+	// unchanged is how long a file must be unchanged for its digest to be cached. Change times come from a clock with ticks of
 	// 10 ms at most, on file systems with small inodes of a second.
-	settled = 2 * time.Second
+	unchanged = 2 * time.Second
 	// endMark is no path of an entry.
 	endMark = "/"
 )
@@ -68,7 +68,7 @@ func (m Maker) recall(top *os.File, st *unix.Statx_t) *memory {
 		return nil
 	}
 	id := inode.Of(st)
-	kept := &memory{path: filepath.Join(m.Dir, fmt.Sprintf("%x-%x", id.Dev, id.Ino)), since: time.Now().Add(-settled), digest: sha256.New()}
+	kept := &memory{path: filepath.Join(m.Dir, fmt.Sprintf("%x-%x", id.Dev, id.Ino)), since: time.Now().Add(-unchanged), digest: sha256.New()}
 	target, err := cachefile.Create(m.Dir)
 	if err != nil {
 		return nil // what cannot be cached is read again

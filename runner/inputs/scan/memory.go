@@ -11,9 +11,9 @@ import (
 const (
 	// worthRemembering is the number of entries from which a tree is cached: a smaller one is scanned in a few milliseconds.
 	worthRemembering = 10_000
-	// settled is how long a directory must be unchanged to be cached. Change times come from a clock with ticks of 10 ms at
+	// unchanged is how long a directory must be unchanged to be cached. Change times come from a clock with ticks of 10 ms at
 	// most, on file systems with small inodes of a second: of two changes within one tick, the second leaves no trace.
-	settled = 2 * time.Second
+	unchanged = 2 * time.Second
 	// memoryMax bounds the cache of one tree, in bytes of its file: some 400,000 directories.
 	memoryMax = 16 << 20
 )
@@ -23,7 +23,7 @@ const (
 type memory struct {
 	index   map[inode.ID]int // of records
 	records []record
-	since   time.Time // what changed later than this is not settled
+	since   time.Time // what changed later than this may change again unseen
 	size    int       // of the records that are current, about, in bytes
 	changed bool      // a record is new
 }
@@ -37,7 +37,7 @@ type record struct {
 }
 
 func newMemory(records []record) *memory {
-	m := &memory{index: make(map[inode.ID]int, len(records)), records: records, since: time.Now().Add(-settled)}
+	m := &memory{index: make(map[inode.ID]int, len(records)), records: records, since: time.Now().Add(-unchanged)}
 	for i, r := range records {
 		m.index[r.id] = i
 	}

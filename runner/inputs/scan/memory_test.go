@@ -45,7 +45,7 @@ func largeTree(t *testing.T) *large {
 		}
 	}
 	l.entries = 1 + 11*(1+1000+1+1)
-	time.Sleep(settled + 100*time.Millisecond)
+	time.Sleep(unchanged + 100*time.Millisecond)
 	return l
 }
 
@@ -188,7 +188,7 @@ func TestScanForgetsWhatIsFresh(t *testing.T) {
 func TestSmallTreesAreNotRemembered(t *testing.T) {
 	t.Parallel()
 	dir := inodetest.Tree(t, "a/b/c/1", "a/2", "d/3")
-	time.Sleep(settled + 100*time.Millisecond)
+	time.Sleep(unchanged + 100*time.Millisecond)
 	s := Scanner{Dir: filepath.Join(t.TempDir(), "scans"), Log: slog.New(slog.DiscardHandler)}
 	if found, err := s.Scan(t.Context(), inodetest.Open(t, dir), nil); found != nil || err != nil {
 		t.Fatalf("%+v, %v", found, err)

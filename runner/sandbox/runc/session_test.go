@@ -30,7 +30,7 @@ func TestSessionEndsAlone(t *testing.T) {
 	s := launched(t)
 	stays := newRun(t, s, "stays", "trap 'exit 7' TERM; sleep 1000 & echo up; wait", time.Hour)
 	stays.begin()
-	before := settled(t, s)
+	before := steady(t, s)
 
 	bare := newRun(t, s, "bare", "true", 0)
 	waited := make(chan error)
@@ -88,7 +88,7 @@ func TestSessionGivesBackWhatItTook(t *testing.T) {
 		all.Wait()
 	}
 	through(0, 4)
-	before := settled(t, s)
+	before := steady(t, s)
 	through(4, 40)
 	untilWithin(t, before, s)
 }
@@ -127,7 +127,7 @@ func TestSessionWithoutDescriptors(t *testing.T) {
 	// Without surveys of /work, which take descriptors: a run that cannot be surveyed is ended.
 	stays.job.WorkTmpfs = []string{"size=1048576"}
 	stays.begin()
-	before := settled(t, s)
+	before := steady(t, s)
 	var limit unix.Rlimit
 	if err := unix.Prlimit(s.Pid(), unix.RLIMIT_NOFILE, nil, &limit); err != nil {
 		t.Fatal(err)
@@ -424,9 +424,9 @@ func tracesOf(t *testing.T, s *supervisor) traces {
 	return traces{len(fds), strings.Count(string(mounts), "\n"), len(area), len(children)}
 }
 
-// settled returns the traces once they have stayed the same for a while: what a start has opened is closed by then. On a
+// steady returns the traces once they have stayed the same for a while: what a start has opened is closed by then. On a
 // busy machine some of it may still be there.
-func settled(t *testing.T, s *supervisor) traces {
+func steady(t *testing.T, s *supervisor) traces {
 	t.Helper()
 	last := tracesOf(t, s)
 	for same := 0; same < 30; same++ {

@@ -59,7 +59,7 @@ func supervise() error {
 	// Signals to a whole control group (systemctl stop) or from a terminal are the launcher's to handle. Caught, not
 	// ignored: that would be inherited.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP)
-	if err := settle(tracer); err != nil {
+	if err := setUp(tracer); err != nil {
 		return errors.Join(err, c.Send(protocol.Message{Type: protocol.MsgFailed, Error: err.Error()}))
 	}
 	if err := c.Send(protocol.Message{Type: protocol.MsgReady}); err != nil {

@@ -20,8 +20,8 @@ import (
 // mostDescriptors bounds the open files, and mappings, of the remaining processes that are checked.
 const mostDescriptors = 1 << 18
 
-// settling bounds how long a SIGSTOP may take to reach all of them: one in a system call stops when that returns.
-const settling = time.Second
+// stopBound bounds how long a SIGSTOP may take to reach all of them: one in a system call stops when that returns.
+const stopBound = time.Second
 
 // errUnseen says that there may be more writers than found.
 var errUnseen = errors.New("not all descriptors could be looked at")
@@ -61,7 +61,7 @@ func (s *writerSurvey) process(dir string) {
 	s.note(dir, err)
 	for i, thread := range threads {
 		task := filepath.Join(dir, "task", thread.Name())
-		s.settle(task)
+		s.awaitStop(task)
 		if s.descriptors(task); i == 0 {
 			s.mappings(task)
 		}
@@ -76,14 +76,14 @@ func (s *writerSurvey) note(task string, err error) {
 	s.err = errors.Join(errUnseen, err)
 }
 
-// settle waits until a thread stops or exits.
-func (s *writerSurvey) settle(task string) {
-	for !standing(task) && time.Now().Before(s.until) {
+// awaitStop waits until a thread stops or exits.
+func (s *writerSurvey) awaitStop(task string) {
+	for !stopped(task) && time.Now().Before(s.until) {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-func standing(task string) bool {
+func stopped(task string) bool {
 	stat, err := procfs.ReadStat(task)
 	if err != nil || exited(stat) {
 		return true
@@ -199,5 +199,5 @@ func WorkWriters(proc string, work []string) ([]outputs.Inode, error) {
 	if err != nil {
 		return nil, err
 	}
-	return writers(proc, mounts, mostDescriptors, settling)
+	return writers(proc, mounts, mostDescriptors, stopBound)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor/rootmount"
 )
 
-// settle sets up the outer namespaces.
-func settle(tracer *trace.Tracer) error {
+// setUp sets up the outer namespaces.
+func setUp(tracer *trace.Tracer) error {
 	defer tracer.Span(trace.Supervisor, "settle")()
 	if err := dropGroups(); err != nil {
 		return err
