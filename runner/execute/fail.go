@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
-	"github.com/scidex-ai/scidex-oci/runner/host/room"
+	"github.com/scidex-ai/scidex-oci/runner/host/headroom"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -37,7 +37,7 @@ func (e *execution) fail(ctx context.Context, err error) *phase.Failure {
 	case errors.As(err, &stdin):
 		reason = outcome.ReasonRequest
 	}
-	return &phase.Failure{Reason: reason, Err: room.Explain(err)}
+	return &phase.Failure{Reason: reason, Err: headroom.Explain(err)}
 }
 
 // supervisorDeath is how long a supervisor that was killed may take to end after its children, far more than it needs.

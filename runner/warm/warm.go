@@ -6,8 +6,8 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/scidex-ai/scidex-oci/runner/host/headroom"
 	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
-	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/limits"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -128,10 +128,10 @@ func Launch(ctx context.Context, account idmap.Account) (sandbox.Supervisor, err
 // roomyAccount is the caller's account, if it has room for a run.
 func roomyAccount() (idmap.Account, error) {
 	account, err := idmap.ReadAccount()
-	return account, cmp.Or(err, room.Check(User(account)))
+	return account, cmp.Or(err, headroom.Check(User(account)))
 }
 
 // User is whose threads the kernel counts for runs of the account.
-func User(account idmap.Account) room.User {
-	return room.User{UID: account.UID, Start: account.UIDs.Start, Count: account.UIDs.Count}
+func User(account idmap.Account) headroom.User {
+	return headroom.User{UID: account.UID, Start: account.UIDs.Start, Count: account.UIDs.Count}
 }

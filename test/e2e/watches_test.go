@@ -59,7 +59,7 @@ func (a *account) command(args ...string) *exec.Cmd {
 // to end it, instead of a trace of Go's, and that works.
 func TestNoWatchesLeft(t *testing.T) {
 	if !inSoak() || !theHost.root {
-		t.Skip("it takes 1 GB of the kernel's memory, and a user of its own: scripts/soak as root has it, and room.TestNoWatches the check")
+		t.Skip("it takes 1 GB of the kernel's memory, and a user of its own: scripts/soak as root has it, and headroom.TestNoWatches the check")
 	}
 	a := newAccount(t)
 	single := flags("--ids=self", "--limits=best-effort", "--data=none", "--docs=none", "--")

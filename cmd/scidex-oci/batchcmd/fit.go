@@ -6,13 +6,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
-	"github.com/scidex-ai/scidex-oci/runner/host/room"
+	"github.com/scidex-ai/scidex-oci/runner/host/headroom"
 )
 
 // fit lowers the number of jobs to the limits of this process and its user, and reports that.
 func (b *session) fit(survey batch.Survey) error {
 	asked := min(b.options.jobs, max(survey.Lines, 1)) // there is no more to do at once
-	demand := room.Demand{Lines: 1, Inputs: int64(survey.Inputs)}
+	demand := headroom.Demand{Lines: 1, Inputs: int64(survey.Inputs)}
 	fits, short, err := admission.Fit(asked, demand)
 	if b.overlap() && fits < survey.Lines && err == nil {
 		fits, short, err = b.fitOverlapping(asked, demand)
@@ -30,7 +30,7 @@ func (b *session) fit(survey batch.Survey) error {
 }
 
 // fitOverlapping has lines overlap where there is room for that.
-func (b *session) fitOverlapping(asked int, demand room.Demand) (fits int, short string, err error) {
+func (b *session) fitOverlapping(asked int, demand headroom.Demand) (fits int, short string, err error) {
 	apart := demand
 	demand.Lines = admission.Overlapping
 	if fits, short, err = admission.Fit(asked, demand); fits > 0 || err != nil {

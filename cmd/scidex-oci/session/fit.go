@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
-	"github.com/scidex-ai/scidex-oci/runner/host/room"
+	"github.com/scidex-ai/scidex-oci/runner/host/headroom"
 )
 
 const (
@@ -25,7 +25,7 @@ func (s *Session) fit(jobs int) (o admission.Options, err error) {
 		}
 		o.Total, o.Account, runs = machine, s.account, mostAtOnce
 	}
-	fits, short, err := admission.Fit(runs, room.Demand{Lines: admission.Overlapping, Inputs: inputsEach})
+	fits, short, err := admission.Fit(runs, headroom.Demand{Lines: admission.Overlapping, Inputs: inputsEach})
 	if err == nil && fits == 0 {
 		err = fmt.Errorf("there is no room for even one run: %s", short)
 	}

@@ -147,5 +147,5 @@ func killed(cmd *exec.Cmd, failure string) error {
 	return fmt.Errorf("%s (%w)", failure, err)
 }
 
-// refusedToStart is the exit code of this program if runner/host/room finds too few threads, before Go starts.
+// refusedToStart is the exit code of this program if runner/host/headroom finds too few threads, before Go starts.
 const refusedToStart = 125

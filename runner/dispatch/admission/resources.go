@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/outer"
+	"github.com/scidex-ai/scidex-oci/runner/host/headroom"
 	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/host/procfs"
-	"github.com/scidex-ai/scidex-oci/runner/host/room"
 	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -93,12 +93,12 @@ func (r Resources) atLeastNothing() Resources {
 
 // Fit is how many jobs of a batch this process and its user have room for, at most the given number, and what there is no
 // more of.
-func Fit(jobs int, d room.Demand) (fits int, short string, err error) {
+func Fit(jobs int, d headroom.Demand) (fits int, short string, err error) {
 	account, err := idmap.ReadAccount()
 	if err != nil {
 		return 0, "", err
 	}
-	most, short := room.Read(warm.User(account), account.Pairs()).Fit(int64(jobs), d)
+	most, short := headroom.Read(warm.User(account), account.Pairs()).Fit(int64(jobs), d)
 	return int(most), short, nil
 }
 

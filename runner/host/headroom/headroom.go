@@ -1,6 +1,6 @@
-// Package room reports how many runs fit the limits of this process and its user: open files, processes and ids. Its C
+// Package headroom reports how many runs fit the limits of this process and its user: open files, processes and ids. Its C
 // part (threads.c, watches.c, limits.c) exits if the program cannot even start, before Go does with a trace.
-package room
+package headroom
 
 // #include "threads.h"
 // #include "limits.h"
@@ -25,8 +25,8 @@ type User struct {
 	Start, Count int
 }
 
-// Room is the resources.
-type Room struct {
+// Headroom is what the limits allow.
+type Headroom struct {
 	Files   int64 // descriptors of a process (RLIMIT_NOFILE)
 	Threads int64 // of the user (RLIMIT_NPROC)
 	Others  int64 // the user's threads outside this process
@@ -36,18 +36,18 @@ type Room struct {
 }
 
 // Read reads this process's limits. It counts threads only if they are limited.
-func Read(u User, pairs int64) Room {
-	r := Room{
+func Read(u User, pairs int64) Headroom {
+	h := Headroom{
 		Files: limit(unix.RLIMIT_NOFILE), Threads: Unlimited, Pairs: pairs,
 		Space: limit(unix.RLIMIT_AS), Data: limit(unix.RLIMIT_DATA),
 	}
 	if u.UID != 0 { // the kernel does not limit root
-		r.Threads = limit(unix.RLIMIT_NPROC)
+		h.Threads = limit(unix.RLIMIT_NPROC)
 	}
-	if r.Threads < Unlimited {
-		r.Others = u.others()
+	if h.Threads < Unlimited {
+		h.Others = u.others()
 	}
-	return r
+	return h
 }
 
 func limit(resource int) int64 {
@@ -68,7 +68,7 @@ func (u User) others() int64 {
 }
 
 func (u User) all() int64 {
-	return int64(C.room_threads(C.uint(u.UID), C.uint(u.Start), C.uint(u.Count)))
+	return int64(C.headroom_threads(C.uint(u.UID), C.uint(u.Start), C.uint(u.Count)))
 }
 
 // The needs, as counted on a machine with two cores: of launcher and supervisor, of each batch line in progress, and of
@@ -77,10 +77,10 @@ const (
 	ownFiles     = 40
 	lineFiles    = 12
 	inputFiles   = 2
-	ownThreads   = C.ROOM_RUN - lineThreads - jobThreads
+	ownThreads   = C.HEADROOM_RUN - lineThreads - jobThreads
 	lineThreads  = 5
 	jobThreads   = 5
-	countedBelow = C.ROOM_COUNTED
+	countedBelow = C.HEADROOM_COUNTED
 )
 
 // Demand is the needs of a batch job.
@@ -90,20 +90,20 @@ type Demand struct {
 }
 
 // Fit returns how many jobs fit, at most jobs, and what runs short; 0 if not even one fits.
-func (r Room) Fit(jobs int64, d Demand) (fits int64, short string) {
+func (h Headroom) Fit(jobs int64, d Demand) (fits int64, short string) {
 	fits = jobs
 	for _, bound := range []struct {
 		have, base, each int64
 		what             string
 	}{
-		{r.Files, ownFiles, d.Lines * (lineFiles + inputFiles*d.Inputs), fmt.Sprintf("open files (%d, see \"ulimit -n\")", r.Files)},
+		{h.Files, ownFiles, d.Lines * (lineFiles + inputFiles*d.Inputs), fmt.Sprintf("open files (%d, see \"ulimit -n\")", h.Files)},
 		{
-			r.Threads, r.Others + ownThreads, d.Lines*lineThreads + jobThreads,
-			fmt.Sprintf("processes and threads of this user (%d, others use %d, see \"ulimit -u\")", r.Threads, r.Others),
+			h.Threads, h.Others + ownThreads, d.Lines*lineThreads + jobThreads,
+			fmt.Sprintf("processes and threads of this user (%d, others use %d, see \"ulimit -u\")", h.Threads, h.Others),
 		},
-		{r.Space, C.ROOM_SPACE - C.ROOM_SPACE_JOB, C.ROOM_SPACE_JOB, fmt.Sprintf("address space (%d bytes, see \"ulimit -v\")", r.Space)},
-		{r.Data, C.ROOM_DATA - C.ROOM_DATA_JOB, C.ROOM_DATA_JOB, fmt.Sprintf("private memory (%d bytes, see \"ulimit -d\")", r.Data)},
-		{r.Pairs, 0, d.Lines, fmt.Sprintf("ids for runs (%d pairs, see /etc/subuid and /etc/subgid)", r.Pairs)},
+		{h.Space, C.HEADROOM_SPACE - C.HEADROOM_SPACE_JOB, C.HEADROOM_SPACE_JOB, fmt.Sprintf("address space (%d bytes, see \"ulimit -v\")", h.Space)},
+		{h.Data, C.HEADROOM_DATA - C.HEADROOM_DATA_JOB, C.HEADROOM_DATA_JOB, fmt.Sprintf("private memory (%d bytes, see \"ulimit -d\")", h.Data)},
+		{h.Pairs, 0, d.Lines, fmt.Sprintf("ids for runs (%d pairs, see /etc/subuid and /etc/subgid)", h.Pairs)},
 	} {
 		if most := max(0, (bound.have-bound.base)/bound.each); bound.have < Unlimited && most < fits {
 			fits, short = most, bound.what
@@ -117,12 +117,12 @@ func Check(u User) error {
 	if u.UID == 0 || limit(unix.RLIMIT_NPROC) > countedBelow {
 		return nil
 	}
-	r := Read(u, Unlimited)
-	if r.Others+C.ROOM_RUN <= r.Threads {
+	h := Read(u, Unlimited)
+	if h.Others+C.HEADROOM_RUN <= h.Threads {
 		return nil
 	}
 	return fmt.Errorf("this user may have %d processes and threads (RLIMIT_NPROC), and others have %d of them: a run takes %d and what --pids allows; raise the limit (ulimit -u)",
-		r.Threads, r.Others, int(C.ROOM_RUN))
+		h.Threads, h.Others, int(C.HEADROOM_RUN))
 }
 
 // explained adds a sentence on what an error means here.
@@ -140,7 +140,7 @@ const (
 	noWatches = "no epoll watches are left for this user (fs.epoll.max_user_watches): an analysis that runs with the user's own id may hold them; stop it, or raise the limit as root with sysctl"
 )
 
-// Explain explains an error caused by too few threads or epoll watches, in place of a Go trace. It returns other errors
+// Explain explains an error caused by too few threads or epoll watches, instead of by a Go trace. It returns other errors
 // unchanged.
 func Explain(err error) error {
 	text := err.Error()

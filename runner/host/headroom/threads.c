@@ -42,7 +42,7 @@ static unsigned long threads_of(int proc, const char *pid)
 	return threads;
 }
 
-unsigned long room_threads(unsigned int uid, unsigned int start, unsigned int count)
+unsigned long headroom_threads(unsigned int uid, unsigned int start, unsigned int count)
 {
 	unsigned long sum = 0;
 	struct dirent *entry;
@@ -69,14 +69,14 @@ static void check(void)
 	unsigned long used;
 
 	/* The kernel holds no limit for root. An id that its user namespace does not map seems to have all processes. Counting takes time. */
-	if (!geteuid() || getuid() == OVERFLOW_UID || getrlimit(RLIMIT_NPROC, &limit) || limit.rlim_cur > ROOM_COUNTED)
+	if (!geteuid() || getuid() == OVERFLOW_UID || getrlimit(RLIMIT_NPROC, &limit) || limit.rlim_cur > HEADROOM_COUNTED)
 		return;
-	used = room_threads(getuid(), 0, 0);
-	if (used + ROOM_GO <= limit.rlim_cur)
+	used = headroom_threads(getuid(), 0, 0);
+	if (used + HEADROOM_GO <= limit.rlim_cur)
 		return;
 	fprintf(stderr,
 		"scidex-oci: this user has %lu processes and threads, and may have %lu (RLIMIT_NPROC, see \"ulimit -u\"); "
 		"this program takes %d more, a run %d and what --pids allows: raise the limit\n",
-		used, (unsigned long)limit.rlim_cur, ROOM_GO, ROOM_RUN);
+		used, (unsigned long)limit.rlim_cur, HEADROOM_GO, HEADROOM_RUN);
 	_exit(125);
 }

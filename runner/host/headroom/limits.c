@@ -14,11 +14,11 @@ static const struct needed {
 	unsigned long long least;
 	const char *what, *name, *option;
 } all[] = {
-	{ RLIMIT_AS, ROOM_SPACE, "bytes of address space", "RLIMIT_AS", "v" },
-	{ RLIMIT_DATA, ROOM_DATA, "bytes of private memory", "RLIMIT_DATA", "d" },
-	{ RLIMIT_STACK, ROOM_STACK, "bytes of stack", "RLIMIT_STACK", "s" },
-	{ RLIMIT_FSIZE, ROOM_FILE, "bytes in a file", "RLIMIT_FSIZE", "f" },
-	{ RLIMIT_NOFILE, ROOM_FILES, "open files", "RLIMIT_NOFILE", "n" },
+	{ RLIMIT_AS, HEADROOM_SPACE, "bytes of address space", "RLIMIT_AS", "v" },
+	{ RLIMIT_DATA, HEADROOM_DATA, "bytes of private memory", "RLIMIT_DATA", "d" },
+	{ RLIMIT_STACK, HEADROOM_STACK, "bytes of stack", "RLIMIT_STACK", "s" },
+	{ RLIMIT_FSIZE, HEADROOM_FILE, "bytes in a file", "RLIMIT_FSIZE", "f" },
+	{ RLIMIT_NOFILE, HEADROOM_FILES, "open files", "RLIMIT_NOFILE", "n" },
 };
 
 __attribute__((constructor)) static void check(void)
