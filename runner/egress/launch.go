@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/egress/confine"
-	"github.com/scidex-ai/scidex-oci/runner/host/beside"
+	"github.com/scidex-ai/scidex-oci/runner/host/helper"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -42,7 +42,7 @@ func (p Policy) Start(listener *os.File, config Config, each func(result.Request
 	if config, err = p.complete(config); err != nil {
 		return nil, err
 	}
-	x := &Process{cmd: exec.Command(inode.ProcPath(program), Command), words: beside.Stderr(), done: make(chan struct{})}
+	x := &Process{cmd: exec.Command(inode.ProcPath(program), Command), words: helper.Stderr(), done: make(chan struct{})}
 	x.cmd.Args[0], x.cmd.Env, x.cmd.Dir = "scidex-oci-net", []string{}, "/"
 	x.cmd.ExtraFiles, x.cmd.Stderr = []*os.File{listener}, x.words
 	x.cmd.SysProcAttr = confine.Attributes(os.Getuid(), os.Getgid())
@@ -131,7 +131,7 @@ func (x *Process) Stop() error {
 	err := x.cmd.Wait()
 	switch {
 	case early:
-		return fmt.Errorf("ended before the analysis, which could send none from then on: %w", beside.Failure(cmp.Or(err, errors.New("exit status 0")), x.words))
+		return fmt.Errorf("ended before the analysis, which could send none from then on: %w", helper.Failure(cmp.Or(err, errors.New("exit status 0")), x.words))
 	case !late.Stop():
 		return errors.New("did not end, and was killed: requests may be missing in the list")
 	}
@@ -143,5 +143,5 @@ func (x *Process) explain(err error) error {
 	x.stdin.Close()
 	_ = x.cmd.Process.Kill()
 	_ = x.cmd.Wait()
-	return beside.Failure(err, x.words)
+	return helper.Failure(err, x.words)
 }

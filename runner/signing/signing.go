@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/host/beside"
+	"github.com/scidex-ai/scidex-oci/runner/host/helper"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
@@ -103,10 +103,10 @@ func (k Key) execute(ctx context.Context, asked []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var answer bytes.Buffer
-	said := beside.Stderr()
+	said := helper.Stderr()
 	cmd := exec.CommandContext(ctx, inode.ProcPath(program), Command)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(asked), &answer, said
-	err = beside.Failure(runBound(cmd), said)
+	err = helper.Failure(runBound(cmd), said)
 	return answer.Bytes(), err
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
-	"github.com/scidex-ai/scidex-oci/runner/host/beside"
+	"github.com/scidex-ai/scidex-oci/runner/host/helper"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
@@ -28,7 +28,7 @@ func DecompressByNet(r io.Reader) (io.ReadCloser, error) {
 		return nil, err
 	}
 	defer program.Close()
-	d := &decompressor{cmd: exec.Command(inode.ProcPath(program), DecompressEntry().Name), stderr: beside.Stderr()}
+	d := &decompressor{cmd: exec.Command(inode.ProcPath(program), DecompressEntry().Name), stderr: helper.Stderr()}
 	d.cmd.Stdin, d.cmd.Stderr, d.cmd.Env = r, d.stderr, []string{}
 	d.wait = sync.OnceValue(d.cmd.Wait)
 	if d.stdout, err = d.cmd.StdoutPipe(); err != nil {
@@ -54,7 +54,7 @@ func (d *decompressor) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	if failed := d.wait(); failed != nil {
-		return n, beside.Failure(failed, d.stderr)
+		return n, helper.Failure(failed, d.stderr)
 	}
 	return n, err
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers"
-	"github.com/scidex-ai/scidex-oci/runner/host/beside"
+	"github.com/scidex-ai/scidex-oci/runner/host/helper"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
@@ -46,7 +46,7 @@ func openNet() (*os.File, error) {
 	if netBuild == "" {
 		return nil, fmt.Errorf("this needs %s, and this program was built without it: build both with scripts/build", netProgram)
 	}
-	file, err := beside.Open("/proc/self/exe", netProgram, netBuild, syscall.Stderr)
+	file, err := helper.Open("/proc/self/exe", netProgram, netBuild, syscall.Stderr)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("this needs %s, which is not in the directory of this program: install both with scripts/install", netProgram)

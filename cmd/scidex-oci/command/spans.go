@@ -15,7 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/scidex-ai/scidex-oci/runner/host/beside"
+	"github.com/scidex-ai/scidex-oci/runner/host/helper"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 )
@@ -112,11 +112,11 @@ func (s *spanSender) export(traces []spans.Trace) error {
 	if err != nil {
 		return err
 	}
-	said := beside.Stderr()
+	said := helper.Stderr()
 	cmd.Stdin, cmd.Stderr = &lines, said
 	cmd.WaitDelay = spanGrace
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the run
-	return beside.Failure(cmd.Run(), said)
+	return helper.Failure(cmd.Run(), said)
 }
 
 // exportSpans makes the command, of scidex-oci-net: this is it, or the one that was built with this program.

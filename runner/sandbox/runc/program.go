@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/scidex-ai/scidex-oci/runner/host/beside"
+	"github.com/scidex-ai/scidex-oci/runner/host/helper"
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/protocol"
 )
@@ -34,7 +34,7 @@ func chooseProgram() program {
 	if build == "" {
 		return program{path: itself}
 	}
-	file, err := beside.Open(itself, programName, build, protocol.SocketFD)
+	file, err := helper.Open(itself, programName, build, protocol.SocketFD)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return program{path: itself} // a single file suffices

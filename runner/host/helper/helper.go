@@ -1,5 +1,6 @@
-// Package beside opens a program that is installed in the directory of another one, and reads why it failed.
-package beside
+// Package helper opens a program that is installed in the directory of the program that executes it, after it has checked that both are of one
+// build and equally hard to change, and reads from its standard error why it failed.
+package helper
 
 import (
 	"errors"
@@ -14,9 +15,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
-// Open opens the program name beside the program that link (/proc/PID/exe) points to. It must be of the build, the SHA-256 in
+// Open opens the program name in the directory of the program that link (/proc/PID/exe) points to. It must be of the build, the SHA-256 in
 // hex that scripts/build has linked into that other program, and writable only by those who can write that other program:
-// they may share a directory such as /tmp. Where there is none the error is fs.ErrNotExist. The descriptor is above last.
+// they may share a directory such as /tmp. If there is no such file, the error is fs.ErrNotExist. The descriptor is above last.
 func Open(link, name, build string, last int) (_ *os.File, err error) {
 	own, err := os.Stat(link)
 	if err != nil {
@@ -41,7 +42,7 @@ func Open(link, name, build string, last int) (_ *os.File, err error) {
 	return file, nil
 }
 
-// check refuses a program that is not to be executed in place of one whose file is own.
+// check refuses a program that must not be executed by one whose file is own.
 func check(file *os.File, own fs.FileInfo, stamp string) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -74,14 +75,14 @@ var (
 
 // asTrusted compares who may write and execute two files.
 func asTrusted(info, own fs.FileInfo) error {
-	theirs, ours := info.Sys().(*syscall.Stat_t), own.Sys().(*syscall.Stat_t)
-	missing := ours.Mode &^ theirs.Mode
-	added := theirs.Mode &^ ours.Mode
+	its, caller := info.Sys().(*syscall.Stat_t), own.Sys().(*syscall.Stat_t)
+	missing := caller.Mode &^ its.Mode
+	added := its.Mode &^ caller.Mode
 	switch {
 	case !info.Mode().IsRegular() || missing&0o111 != 0 || info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0:
 		return errNotRegular
-	case theirs.Uid != ours.Uid && theirs.Uid != 0,
-		theirs.Mode&unix.S_IWGRP != 0 && theirs.Gid != ours.Gid,
+	case its.Uid != caller.Uid && its.Uid != 0,
+		its.Mode&unix.S_IWGRP != 0 && its.Gid != caller.Gid,
 		added&(unix.S_IWGRP|unix.S_IWOTH) != 0:
 		return errWritable
 	}
