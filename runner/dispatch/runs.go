@@ -17,9 +17,9 @@ import (
 
 // Runs is a Work that makes a run of each line. All share one supervisor.
 type Runs struct {
-	Host *phase.Host
-	Pool *warm.Pool
-	Away *Away
+	Host   *phase.Host
+	Pool   *warm.Pool
+	Outage *Outage
 	// AnyRoot, Overwrite and NoAudit are those of each request.Request.
 	AnyRoot, Overwrite, NoAudit bool
 	Caller                      request.Caller
@@ -67,12 +67,12 @@ func (r *Runs) attempt(ctx context.Context, line Line, stop <-chan request.StopS
 		Caller: r.Caller, Stop: stop, Suspender: suspender, Observe: r.observe(line), Hook: hook, Admit: r.admit(line),
 	}
 	var res result.Result
-	err := r.Away.Do(ctx, stop, func() (err error) {
+	err := r.Outage.Do(ctx, stop, func() (err error) {
 		res, err = r.run(ctx, req)
 		return err
 	})
 	var stopped *request.StoppedError
-	if errors.As(err, &stopped) && res.State != outcome.Canceled { // while the catalog was away
+	if errors.As(err, &stopped) && res.State != outcome.Canceled { // while the catalog was not reached
 		return r.refuse(line, err)
 	}
 	var refused *request.Error

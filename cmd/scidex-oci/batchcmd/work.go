@@ -60,7 +60,7 @@ func (b *session) runs() *dispatch.Runs {
 	r := &dispatch.Runs{
 		Host: b.stores.Host, Pool: b.pool,
 		AnyRoot: b.request.AnyRoot, Overwrite: b.request.Overwrite, NoAudit: b.request.NoAudit, Caller: b.lines.Caller(),
-		Away:      &dispatch.Away{Catalog: b.stores.Catalog, Tell: b.printAway},
+		Outage:    &dispatch.Outage{Catalog: b.stores.Catalog, Tell: b.printOutage},
 		Suspended: &b.suspended, At: b.refusedAt, Started: b.started, Used: b.used,
 	}
 	if b.events != nil {
@@ -97,8 +97,8 @@ func (b *session) hook(line dispatch.Line) (hook *request.Hook, done func()) {
 	}
 }
 
-// printAway says once that lines wait for the catalog, and once that they go on.
-func (b *session) printAway(err error) {
+// printOutage says once that lines wait for the catalog, and once that they go on.
+func (b *session) printOutage(err error) {
 	if err == nil {
 		b.say("the catalog is reached again; lines are started")
 		return

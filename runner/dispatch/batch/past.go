@@ -23,7 +23,7 @@ type PastRuns struct {
 // Last returns the last attempt of a line's id.
 func (p PastRuns) Last(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) (result.Result, []string, error) {
 	var run catalog.Run
-	err := p.Away.Do(ctx, stop, func() (err error) {
+	err := p.Outage.Do(ctx, stop, func() (err error) {
 		run, err = p.Catalog.Get(ctx, catalog.Key{ID: line.Analysis.ID})
 		return unusable(err)
 	})
