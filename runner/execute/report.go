@@ -33,15 +33,15 @@ func (r *report) slow(why error) {
 	}
 }
 
-// walls says how the container keeps host sockets out of reach.
-func (r *report) walls(walls sandbox.Walls) {
-	r.Sandbox.SocketWall = string(walls.Sockets)
-	if walls.Sockets == sandbox.WallScan {
+// binds says how the container keeps host sockets out of reach.
+func (r *report) binds(binds sandbox.BindReport) {
+	r.Sandbox.SocketWall = string(binds.Sockets)
+	if binds.Sockets == sandbox.WallScan {
 		r.tell("a bound directory could not be shown as an overlay: it held no socket at the start, but one made in it later could be reached")
 	}
-	if len(walls.Bare) > 0 {
+	if len(binds.Bare) > 0 {
 		r.tell("shown as it is and not through an overlay, so that the host feels locks on it: " +
-			outputs.Escape([]byte(strings.Join(walls.Bare, ", "))))
+			outputs.Escape([]byte(strings.Join(binds.Bare, ", "))))
 	}
 }
 

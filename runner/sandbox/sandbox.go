@@ -70,7 +70,7 @@ type Created struct {
 	// Pid is that of the first process, in this process's namespace: everything of the analysis will descend from it.
 	Pid            int
 	Stdout, Stderr *os.File // read ends
-	Walls          Walls
+	Binds          BindReport
 	// Listener is the socket of Job.Listen; nil: none.
 	Listener *os.File
 }

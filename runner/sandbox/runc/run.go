@@ -40,7 +40,7 @@ func (s *session) create(job protocol.Job, files []*os.File) (*sandbox.Created, 
 		protocol.Discard(m.Files)
 		return nil, fmt.Errorf("the supervisor sent %d descriptors where %d were due", len(m.Files), due)
 	}
-	c := &sandbox.Created{Stdout: m.Files[1], Stderr: m.Files[2], Walls: m.Walls}
+	c := &sandbox.Created{Stdout: m.Files[1], Stderr: m.Files[2], Binds: m.Binds}
 	if due > 3 {
 		c.Listener = m.Files[3]
 	}

@@ -60,8 +60,8 @@ type Message struct {
 	// Landlock comes with started: the version that holds the analysis, 0 where the kernel has none.
 	Landlock int    `json:"landlock,omitempty"`
 	Note     string `json:"note,omitempty"`
-	// Walls comes with created.
-	Walls sandbox.Walls `json:"walls,omitzero"`
+	// Binds comes with created.
+	Binds sandbox.BindReport `json:"binds,omitzero"`
 	// Spans are the supervisor's trace since its last message.
 	Spans []trace.Span `json:"spans,omitempty"`
 

@@ -50,7 +50,7 @@ func (r *run) create(ctx context.Context, job *protocol.Job, files []*os.File) e
 		r.hold, files[i] = files[i], nil
 	}
 	r.reach = reach.Of(job.Spec) // before its mounts are made, and taken out of it
-	walls, err := r.stage(files)
+	binds, err := r.stage(files)
 	if err != nil {
 		return fmt.Errorf("stage the file systems: %w", err)
 	}
@@ -60,13 +60,13 @@ func (r *run) create(ctx context.Context, job *protocol.Job, files []*os.File) e
 	}
 	defer func() { protocol.Discard(streams.child()) }() // the container has its own
 	if err = r.contain(streams); err == nil {
-		err = r.created(walls, streams)
+		err = r.created(binds, streams)
 	}
 	return errors.Join(err, closeAll(streams.parent()))
 }
 
 // created hands the container at its gate to the launcher.
-func (r *run) created(walls sandbox.Walls, streams *streams) error {
+func (r *run) created(binds sandbox.BindReport, streams *streams) error {
 	files := []*os.File{r.analysis.container.Pidfd(), streams.stdout[0], streams.stderr[0]}
 	if r.job.Listen != 0 {
 		pid, err := r.analysis.container.Pid()
@@ -80,18 +80,18 @@ func (r *run) created(walls sandbox.Walls, streams *streams) error {
 		defer socket.Close() // only the proxy has it, so that nothing listens when that has ended
 		files = append(files, socket)
 	}
-	return r.launcher.reply(protocol.Message{Type: protocol.MsgCreated, Walls: walls}, files...)
+	return r.launcher.reply(protocol.Message{Type: protocol.MsgCreated, Binds: binds}, files...)
 }
 
 // stage mounts the root filesystem with everything in it.
-func (r *run) stage(files []*os.File) (walls sandbox.Walls, err error) {
+func (r *run) stage(files []*os.File) (binds sandbox.BindReport, err error) {
 	staged := r.launcher.span("stage the root filesystem and the binds")
 	if r.area, err = rootmount.NewArea(r.job.ID); err != nil {
-		return walls, err
+		return binds, err
 	}
-	walls, err = r.area.Stage(r.job, files)
+	binds, err = r.area.Stage(r.job, files)
 	staged()
-	return walls, err
+	return binds, err
 }
 
 // contain makes the container.

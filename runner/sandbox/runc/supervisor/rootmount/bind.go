@@ -21,30 +21,30 @@ import (
 // effect (open_tree(2), mount_setattr(2), move_mount(2)).
 
 // bindAll mounts a job's host binds below root.
-func (a Area) bindAll(root string, job *protocol.Job, files []*os.File) (walls sandbox.Walls, err error) {
+func (a Area) bindAll(root string, job *protocol.Job, files []*os.File) (binds sandbox.BindReport, err error) {
 	for _, b := range job.Tree.Binds {
 		wall, err := a.bindTree(filepath.Join(root, b.Destination), b.Source)
 		if err != nil {
-			return walls, fmt.Errorf("bind %s: %w", b.Source, err)
+			return binds, fmt.Errorf("bind %s: %w", b.Source, err)
 		}
-		walls.Note(wall, b.Source)
+		binds.Note(wall, b.Source)
 	}
 	for i, b := range job.Binds {
 		mounts := job.Files.Bind(i)
 		given := [2]*os.File{protocol.Given(files, mounts.Source), protocol.Given(files, mounts.Parent)}
 		wall, err := a.bindInput(root, b, job.Spec.Mounts, given)
 		if err != nil {
-			return walls, fmt.Errorf("bind %s: %w", b.Source, err)
+			return binds, fmt.Errorf("bind %s: %w", b.Source, err)
 		}
-		walls.Note(wall, b.Source)
+		binds.Note(wall, b.Source)
 		if b.Directory {
-			walls.Sockets = walls.Sockets.Weaker(wall)
+			binds.Sockets = binds.Sockets.Weaker(wall)
 		}
 	}
 	if err := bindWork(root, job, files); err != nil {
-		return walls, fmt.Errorf("bind %s: %w", job.WorkPath, err)
+		return binds, fmt.Errorf("bind %s: %w", job.WorkPath, err)
 	}
-	return walls, nil
+	return binds, nil
 }
 
 // bindTree mounts a part of the root filesystem. A part with mounts below it cannot be an overlay: that would show what

@@ -36,10 +36,10 @@ func mountTmpfs(dir string) error {
 }
 
 // Stage builds a job's root filesystem with all its mounts, and leaves libcontainer's part in the OCI specification.
-func (a Area) Stage(job *protocol.Job, files []*os.File) (walls sandbox.Walls, err error) {
+func (a Area) Stage(job *protocol.Job, files []*os.File) (binds sandbox.BindReport, err error) {
 	top := a.tree()
 	if err := mountTmpfs(top); err != nil {
-		return walls, fmt.Errorf("tmpfs: %w", err)
+		return binds, fmt.Errorf("tmpfs: %w", err)
 	}
 	root := top
 	if job.Base == nil {
@@ -48,20 +48,20 @@ func (a Area) Stage(job *protocol.Job, files []*os.File) (walls sandbox.Walls, e
 		root, err = a.stageBase(top, job, files)
 	}
 	if err != nil {
-		return walls, err
+		return binds, err
 	}
 	if err := furnish(root, a.dev(), job); err != nil {
-		return walls, err
+		return binds, err
 	}
 	if err := putCache(root, job.Cache, job.Owner); err != nil {
-		return walls, fmt.Errorf("cache: %w", err)
+		return binds, fmt.Errorf("cache: %w", err)
 	}
-	if walls, err = a.bindAll(root, job, files); err != nil {
-		return walls, err
+	if binds, err = a.bindAll(root, job, files); err != nil {
+		return binds, err
 	}
 	job.Spec.Root.Path = root
 	job.Spec.Mounts = ownMounts(a.dev(), job.Spec.Mounts)
-	return walls, nil
+	return binds, nil
 }
 
 func populate(root string, job *protocol.Job, files []*os.File) error {

@@ -1,7 +1,7 @@
 package sandbox
 
-// Walls is how host paths are shown to an analysis.
-type Walls struct {
+// BindReport is how host paths are shown to an analysis.
+type BindReport struct {
 	// Sockets is the weakest wall of the directories that the run binds.
 	Sockets SocketWall `json:"sockets,omitempty"`
 	// Bare lists the sources shown as they are, without an overlay.
@@ -9,9 +9,9 @@ type Walls struct {
 }
 
 // Note records how a source is shown.
-func (w *Walls) Note(wall SocketWall, source string) {
+func (r *BindReport) Note(wall SocketWall, source string) {
 	if wall == WallScan {
-		w.Bare = append(w.Bare, source)
+		r.Bare = append(r.Bare, source)
 	}
 }
 
@@ -19,7 +19,7 @@ func (w *Walls) Note(wall SocketWall, source string) {
 // read: a read-only mount does not.
 type SocketWall string
 
-// The walls. Empty: no directory is bound.
+// Its values. Empty: no directory is bound.
 const (
 	// WallOverlay: a read-only overlay, which has its own inodes. Nothing listens on a socket in it (connect(2) gives
 	// ECONNREFUSED), not even on one made later.
