@@ -30,7 +30,7 @@ func (p phases) Run(ctx context.Context, req request.Request) (result.Result, er
 		launched.Drop()
 		return p.refuse(req, err)
 	}
-	defer launched.Cool()
+	defer launched.StopWarming()
 	defer r.closeInputs()
 	return r.finish(context.WithoutCancel(ctx)) // a stop request comes through the request; what is half done is finished
 }

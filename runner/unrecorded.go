@@ -19,7 +19,7 @@ func runUnrecorded(ctx context.Context, host *phase.Host, req request.Request, l
 		launched.Drop()
 		return phase.Ended{}, err
 	}
-	defer launched.Cool()
+	defer launched.StopWarming()
 	defer r.closeInputs()
 	end, _ := r.execute(ctx)
 	r.clean(ctx, end)

@@ -103,7 +103,7 @@ func (e *execution) execute(ctx context.Context, created *sandbox.Created) error
 	e.report.binds(created.Binds)
 	confined := e.span("move it into the control group")
 	unwatch, err := e.confine(created)
-	e.Warm.Cool()
+	e.Warm.StopWarming()
 	confined()
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func (g Groups) Scope(ctx context.Context, supervisor int) Groups {
 }
 
 // Warm prepares the move into a control group; the function it returns ends that.
-func (g Groups) Warm() (cool func()) {
+func (g Groups) Warm() (stop func()) {
 	if g.parent == nil {
 		return func() {}
 	}

@@ -83,27 +83,27 @@ const compared = 8 << 20
 // Replay runs a recorded analysis again, from the same inputs, and compares the outputs. The error is a *request.Error where
 // the run cannot be replayed at all, or says that scidex-oci failed.
 func Replay(ctx context.Context, host *phase.Host, run catalog.Run, how Options) (Replayed, error) {
-	told := Replayed{V: 1, ID: run.ID, Attempt: run.Attempt, Changed: []Input{}, Unknown: []Input{}, Replays: []ReplayedRun{}}
+	replayed := Replayed{V: 1, ID: run.ID, Attempt: run.Attempt, Changed: []Input{}, Unknown: []Input{}, Replays: []ReplayedRun{}}
 	if run.State != outcome.Complete && run.State != outcome.Failed {
-		return told, &request.Error{Err: fmt.Errorf("run %q is %s: only what is complete or failed has an end to compare with", run.Key, run.State)}
+		return replayed, &request.Error{Err: fmt.Errorf("run %q is %s: only what is complete or failed has an end to compare with", run.Key, run.State)}
 	}
-	p := &replayer{Host: host, run: run, how: how, told: &told}
+	p := &replayer{Host: host, run: run, how: how, replayed: &replayed}
 	if err := p.read(ctx); err != nil {
-		return told, err
+		return replayed, err
 	}
 	if err := p.checkInputs(ctx); err != nil {
-		return told, err
+		return replayed, err
 	}
 	for range how.Times {
-		if len(told.Changed) > 0 {
+		if len(replayed.Changed) > 0 {
 			break
 		}
 		if err := p.once(ctx); err != nil {
-			return told, err
+			return replayed, err
 		}
 	}
-	told.conclude()
-	return told, nil
+	replayed.conclude()
+	return replayed, nil
 }
 
 func (t *Replayed) conclude() {
@@ -134,7 +134,7 @@ type replayer struct {
 	*phase.Host
 	run      catalog.Run
 	how      Options
-	told     *Replayed
+	replayed *Replayed
 	recorded result.Result
 	analysis spec.Analysis
 	files    []File
@@ -179,7 +179,7 @@ func (p *replayer) once(ctx context.Context) error {
 	case res.State == outcome.Canceled:
 		return fmt.Errorf("replay %q: %s", p.run.Key, res.Message)
 	}
-	p.told.Changed = append(p.told.Changed, p.changedMeanwhile(res)...)
+	p.replayed.Changed = append(p.replayed.Changed, p.changedMeanwhile(res)...)
 	one := ReplayedRun{ID: res.ID, State: res.State, Reason: res.Reason, ExitCode: res.ExitCode, Differences: []Difference{}}
 	if err := p.compare(ctx, res, &one); err != nil {
 		return err
@@ -190,7 +190,7 @@ func (p *replayer) once(ctx context.Context) error {
 			one.Kept, one.Message = true, "it could not be removed: "+result.Sentence(err)
 		}
 	}
-	p.told.Replays = append(p.told.Replays, one)
+	p.replayed.Replays = append(p.replayed.Replays, one)
 	return nil
 }
 
@@ -259,21 +259,21 @@ func (p *replayer) checkInputs(ctx context.Context) error {
 		programs = programs || was.Destination == "/"
 		if was.SHA256 == nil || was.Changed {
 			if _, err := os.Lstat(was.Source); was.Source != spec.RootfsHost && errors.Is(err, fs.ErrNotExist) {
-				p.told.Changed = append(p.told.Changed, Input{was.Flag, was.Source, isMissing})
+				p.replayed.Changed = append(p.replayed.Changed, Input{was.Flag, was.Source, isMissing})
 				continue
 			}
-			p.told.Unknown = append(p.told.Unknown, Input{was.Flag, was.Source, "no digest says what it was"})
+			p.replayed.Unknown = append(p.replayed.Unknown, Input{was.Flag, was.Source, "no digest says what it was"})
 			continue
 		}
 		if problem := p.differs(ctx, f, account, was); problem != "" {
-			p.told.Changed = append(p.told.Changed, Input{was.Flag, was.Source, problem})
+			p.replayed.Changed = append(p.replayed.Changed, Input{was.Flag, was.Source, problem})
 		}
 	}
 	if p.recorded.Inputs == nil && p.analysis.BindsSomething() {
-		p.told.Unknown = append(p.told.Unknown, Input{"--data", p.analysis.Data, "the run has no digests of its inputs"})
+		p.replayed.Unknown = append(p.replayed.Unknown, Input{"--data", p.analysis.Data, "the run has no digests of its inputs"})
 	}
 	if !programs {
-		p.told.Unknown = append(p.told.Unknown, Input{"--rootfs", p.analysis.Rootfs, "no digest says what programs it had; see --digest-inputs full, or run on an image"})
+		p.replayed.Unknown = append(p.replayed.Unknown, Input{"--rootfs", p.analysis.Rootfs, "no digest says what programs it had; see --digest-inputs full, or run on an image"})
 	}
 	return nil
 }
@@ -296,7 +296,7 @@ func (p *replayer) checkImage(ctx context.Context) {
 		problem = fmt.Sprintf("its root filesystem was %s and is %s", *had, b.Image.Digest)
 	}
 	if problem != "" {
-		p.told.Changed = append(p.told.Changed, Input{"--rootfs", p.analysis.Rootfs, problem})
+		p.replayed.Changed = append(p.replayed.Changed, Input{"--rootfs", p.analysis.Rootfs, problem})
 	}
 	if err == nil {
 		p.tell(b.Close())

@@ -23,7 +23,7 @@ var errClosed = errors.New("the pool of this run's supervisor is closed")
 // NewPool starts what the runs of a pool need, before the first of them is known; limits are their probable limits. It makes
 // nothing that outlives this process. ctx cancels what is still starting; Close closes the pool.
 func NewPool(ctx context.Context, limits string) (*Pool, error) {
-	account, err := roomyAccount()
+	account, err := accountForRun()
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ type Sandbox struct {
 	alone  bool // no other run uses it
 
 	warm chan struct{}
-	cool func() // ends the preparation; it is idempotent
+	stop func() // ends the preparation; it is idempotent
 }
 
 // Start starts what a run with such limits needs: Begin, that of a Pool, or Given.
@@ -45,7 +45,7 @@ func (s *Sandbox) Given() (start Start, drop func()) {
 // "outer" the supervisor stays in the caller's control group.
 func Begin(ctx context.Context, limits string) (*Sandbox, error) {
 	defer trace.From(ctx).Span(trace.Run, "begin the supervisor's start")()
-	account, err := roomyAccount()
+	account, err := accountForRun()
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *shared) forRun(alone bool) *Sandbox {
 	go func() {
 		found := s.groups()
 		warmed := s.trace.Span(trace.Groups, "prepare the move")
-		b.cool = found.Warm()
+		b.stop = found.Warm()
 		warmed()
 		close(b.warm)
 	}()
@@ -85,10 +85,10 @@ func (s *Sandbox) Pid() int {
 	return s.shared.supervisor.Pid()
 }
 
-// Cool ends the preparation of the move; it is idempotent.
-func (s *Sandbox) Cool() {
+// StopWarming lets the kernel be prepared for the move no longer; it is idempotent.
+func (s *Sandbox) StopWarming() {
 	<-s.warm
-	s.cool()
+	s.stop()
 }
 
 // Wait returns a session for the run; the caller closes it. ctx bounds the wait: the start may depend on other programs, and
@@ -117,7 +117,7 @@ func (s *Sandbox) Drop() {
 	if s.alone {
 		s.shared.close()
 	}
-	s.Cool()
+	s.StopWarming()
 }
 
 // Launch starts a supervisor and waits until it is ready. It ends with Close or with this process. Which sandbox it is of is chosen here.
@@ -125,8 +125,8 @@ func Launch(ctx context.Context, account idmap.Account) (sandbox.Supervisor, err
 	return runc.Launch(ctx, account)
 }
 
-// roomyAccount is the caller's account, if it has room for a run.
-func roomyAccount() (idmap.Account, error) {
+// accountForRun is the caller's account, if its limits allow a run.
+func accountForRun() (idmap.Account, error) {
 	account, err := idmap.ReadAccount()
 	return account, cmp.Or(err, headroom.Check(User(account)))
 }

@@ -90,7 +90,7 @@ func keepDescriptors() error {
 
 // announced returns the command's end for this answer. The launcher has reported any failure.
 func announced(answer byte) error {
-	if answer == detach.NotTold {
+	if answer == detach.NotAnnounced {
 		return command.ExitStatus(outcome.ExitError)
 	}
 	return nil
@@ -109,9 +109,9 @@ func (s *session) loosen(asked *request.Request) {
 // letGo releases the caller's streams when the analysis starts.
 func (s *session) letGo(started result.Result) {
 	s.screen.ClearStatus()
-	answer := byte(detach.Told)
+	answer := byte(detach.Announced)
 	if err := s.announce(started); err != nil {
-		answer = detach.NotTold
+		answer = detach.NotAnnounced
 		fmt.Fprintf(s.screen, "scidex-oci: run %q continues, but its id could not be printed: %v; see \"scidex-oci show --wait %s\"\n", started.ID, err, started.ID)
 	}
 	if err := s.program.Caller.Release(answer); err != nil {

@@ -70,16 +70,16 @@ func runReplay(ctx context.Context, p *command.Program, st *stores.Stores, o rep
 	defer command.IgnoreNextStop(stop)
 	how.Stop = stop
 	how.Run = runner.New(st.Host, warm.Begin).Run
-	told, err := replay.Replay(ctx, st.Host, run, how)
+	replayed, err := replay.Replay(ctx, st.Host, run, how)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		err = screen.WriteJSON(p.Stdout, told)
+		err = screen.WriteJSON(p.Stdout, replayed)
 	} else {
-		err = printReplay(p, told)
+		err = printReplay(p, replayed)
 	}
-	if err != nil || told.Identical {
+	if err != nil || replayed.Identical {
 		return err
 	}
 	return command.ExitStatus(1)
@@ -95,17 +95,17 @@ func (o *replayOptions) replaying() (replay.Options, error) {
 }
 
 // printReplay prints it for a person.
-func printReplay(p *command.Program, told replay.Replayed) error {
+func printReplay(p *command.Program, replayed replay.Replayed) error {
 	w := screen.NewTable(p.Stdout, p.Stdout.File, p.Env)
-	w.Row("run", catalog.Key{ID: told.ID, Attempt: told.Attempt}.String())
-	w.Row("replay", screen.Escape(told.Message))
-	for _, in := range told.Changed {
+	w.Row("run", catalog.Key{ID: replayed.ID, Attempt: replayed.Attempt}.String())
+	w.Row("replay", screen.Escape(replayed.Message))
+	for _, in := range replayed.Changed {
 		w.Row("changed", screen.Escape(fmt.Sprintf("%s %q: %s", in.Flag, in.Source, in.Message)))
 	}
-	for _, in := range told.Unknown {
+	for _, in := range replayed.Unknown {
 		w.Row("unknown", screen.Escape(fmt.Sprintf("%s %q: %s", in.Flag, in.Source, in.Message)))
 	}
-	for _, one := range told.Replays {
+	for _, one := range replayed.Replays {
 		if one.Message != "" {
 			w.Row(one.ID, screen.Escape(one.Message))
 		}

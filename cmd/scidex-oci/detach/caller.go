@@ -56,8 +56,8 @@ func (c *Caller) Abandon() { c.once.Do(func() { close(c.broken) }) }
 
 // The launcher's answer when the analysis has started: whether the id of the run could be printed.
 const (
-	Told    = 1
-	NotTold = 2
+	Announced    = 1
+	NotAnnounced = 2
 )
 
 // Release closes the streams of the command and signals it to exit.

@@ -29,7 +29,7 @@ type progressView interface {
 func newProgressView(p *command.Program, asJSON bool) progressView {
 	switch {
 	case asJSON:
-		return &progressLines{Writer: p.Stderr, to: p.Stdout, told: map[stage]time.Time{}}
+		return &progressLines{Writer: p.Stderr, to: p.Stdout, shown: map[stage]time.Time{}}
 	case screen.IsTerminal(p.Stderr) && p.Env.Text("TERM") != "dumb":
 		return newBars(p.Stderr)
 	}
@@ -52,19 +52,19 @@ const lineEvery = 500 * time.Millisecond
 // progressLines prints each stage at times, and its end.
 type progressLines struct {
 	io.Writer
-	mu   sync.Mutex
-	to   io.Writer
-	told map[stage]time.Time
+	mu    sync.Mutex
+	to    io.Writer
+	shown map[stage]time.Time
 }
 
 func (l *progressLines) show(p image.Progress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := stageOf(p)
-	if p.Done < p.Total && time.Since(l.told[at]) < lineEvery {
+	if p.Done < p.Total && time.Since(l.shown[at]) < lineEvery {
 		return
 	}
-	l.told[at] = time.Now()
+	l.shown[at] = time.Now()
 	// A closed reader is detected by the line that matters, the last.
 	_ = screen.WriteJSON(l.to, struct {
 		Type   string  `json:"type"`

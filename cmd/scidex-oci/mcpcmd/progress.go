@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
-// toldAhead is how many notifications wait for a client that reads slowly. More are left out: a run does not wait for them.
-const toldAhead = 16
+// mostWaiting is how many notifications wait for a client that reads slowly. More are left out: a run does not wait for them.
+const mostWaiting = 16
 
 // progress passes the events of a run on as progress notifications.
 type progress struct {
@@ -23,9 +23,9 @@ type progress struct {
 	sent  chan struct{} // closed when all are sent
 }
 
-// tell notifies a client of the progress of the call with this token, until end is called.
-func tell(ctx context.Context, to *mcp.ServerSession, token any) *progress {
-	p := &progress{texts: make(chan string, toldAhead), sent: make(chan struct{})}
+// notify notifies a client of the progress of the call with this token, until end is called.
+func notify(ctx context.Context, to *mcp.ServerSession, token any) *progress {
+	p := &progress{texts: make(chan string, mostWaiting), sent: make(chan struct{})}
 	go func() {
 		defer close(p.sent)
 		number := 0.0
@@ -61,7 +61,7 @@ func (p *progress) Put(e event.Event) error {
 	return nil
 }
 
-// Finish is not told: the answer says it.
+// Finish notifies of nothing: the answer has the end.
 func (p *progress) Finish(result.Result) error { return nil }
 
 // message is what an event is to a person.

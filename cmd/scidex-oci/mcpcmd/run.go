@@ -50,9 +50,9 @@ func (t *tools) run(ctx context.Context, r *mcp.CallToolRequest, a spec.Analysis
 	defer caller.Close()
 	var events dispatch.Events
 	if token := r.Params.GetProgressToken(); token != nil {
-		told := tell(ctx, r.Session, token)
-		defer told.end()
-		events = told
+		notes := notify(ctx, r.Session, token)
+		defer notes.end()
+		events = notes
 	}
 	j, err := caller.Submit(a, events, false)
 	if errors.Is(err, engine.ErrDraining) {

@@ -74,7 +74,7 @@ func runWorker(ctx context.Context, p *command.Program, q queue.Queue, st *store
 	defer pool.Close()
 	report := results.NewLines(p, screen.NewTerminal(p.Stderr, p.Env), o.json)
 	w.Host, w.Queue, w.Start, w.Log = st.Host, q, pool.Begin, st.Host.Log
-	w.Told = func(result result.Result, _ error) {
+	w.Ended = func(result result.Result, _ error) {
 		report.Print(0, result, false)
 	}
 	working, drain := context.WithCancel(ctx)

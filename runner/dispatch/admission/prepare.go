@@ -17,11 +17,11 @@ type streak struct {
 	seen  int
 }
 
-// shortRuns is the streak after which there is more to prepare than to run: the next are prepared though no processor is idle.
-func shortRuns() streak { return streak{below: time.Second, inRow: 16} }
+// belowSecond is the streak after which there is more to prepare than to run: the next are prepared though no processor is idle.
+func belowSecond() streak { return streak{below: time.Second, inRow: 16} }
 
-// briefRuns is the streak after which the next are prepared if processors and memory are idle.
-func briefRuns() streak { return streak{below: time.Minute, inRow: 1} }
+// belowMinute is the streak after which the next are prepared if processors and memory are idle.
+func belowMinute() streak { return streak{below: time.Minute, inRow: 1} }
 
 func (s *streak) add(took time.Duration) {
 	if s.seen++; took >= s.below {
@@ -35,16 +35,16 @@ func (s *streak) lasts() bool { return s.seen >= s.inRow }
 func (s *Scheduler) Took(wall time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.short.add(wall)
-	s.brief.add(wall)
+	s.belowSecond.add(wall)
+	s.belowMinute.add(wall)
 }
 
 // early is how many runs may be prepared before their slot is granted.
 func (s *Scheduler) early() int {
 	switch {
-	case s.short.lasts():
+	case s.belowSecond.lasts():
 		return s.Overlap
-	case s.brief.lasts():
+	case s.belowMinute.lasts():
 		return min(s.Idle, s.Overlap)
 	default:
 		return 0

@@ -6,7 +6,7 @@ import (
 )
 
 func TestStreak(t *testing.T) {
-	for _, s := range []streak{shortRuns(), briefRuns()} {
+	for _, s := range []streak{belowSecond(), belowMinute()} {
 		for i := range s.inRow {
 			if s.lasts() {
 				t.Errorf("%+v: %d are enough", s, i)

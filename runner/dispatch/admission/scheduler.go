@@ -26,16 +26,18 @@ type Options struct {
 // Scheduler decides which runs may start. It is safe for concurrent use.
 type Scheduler struct {
 	Options
-	mu         sync.Mutex
-	slots      []*Slot // of runs with processes, or none yet, in order
-	committing int     // runs that have vacated their slots
-	short      streak
-	brief      streak
-	timer      *time.Timer
+	mu          sync.Mutex
+	slots       []*Slot // of runs with processes, or none yet, in order
+	committing  int     // runs that have vacated their slots
+	belowSecond streak
+	belowMinute streak
+	timer       *time.Timer
 }
 
 // New makes a Scheduler.
-func New(o Options) *Scheduler { return &Scheduler{Options: o, short: shortRuns(), brief: briefRuns()} }
+func New(o Options) *Scheduler {
+	return &Scheduler{Options: o, belowSecond: belowSecond(), belowMinute: belowMinute()}
+}
 
 // Slot is one run's place among those that may run.
 type Slot struct {

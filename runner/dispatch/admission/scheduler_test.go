@@ -99,7 +99,7 @@ func TestCommits(t *testing.T) {
 	}
 }
 
-// TestPrepares: the next are prepared before their slot if those before were short, or brief with idle processors.
+// TestPrepares: the next are prepared before their slot if those before took less than a second, or less than a minute and processors are idle.
 func TestPrepares(t *testing.T) {
 	for _, c := range []struct {
 		took time.Duration

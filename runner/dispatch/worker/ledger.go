@@ -23,7 +23,7 @@ type ledger struct {
 	committed func()
 
 	started bool       // the queued row has become this run's
-	told    queue.Then // with the commit
+	decided queue.Then // what its commit made of the job
 }
 
 // Get hides the queued row, which the run will take over: the attempt before is the last.
@@ -47,8 +47,8 @@ func (l *ledger) Create(ctx context.Context, run catalog.Run) error {
 // Commit ends the run and decides what becomes of the job. A run that ended otherwise was taken from this worker, which is
 // phase.ErrSuperseded.
 func (l *ledger) Commit(ctx context.Context, run catalog.Run, next func() (outputs.Entry, error)) error {
-	l.told = l.then(run)
-	err := l.claim.Commit(ctx, run, next, l.told)
+	l.decided = l.then(run)
+	err := l.claim.Commit(ctx, run, next, l.decided)
 	if errors.Is(err, catalog.ErrEnded) {
 		return fmt.Errorf("%w: %w", phase.ErrSuperseded, err)
 	}

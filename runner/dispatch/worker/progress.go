@@ -132,5 +132,5 @@ func (j *job) tell(result result.Result, err error) {
 		about = append(about, "error", err)
 	}
 	j.Log.Info("ended", about...)
-	j.Told(result, err)
+	j.Ended(result, err)
 }

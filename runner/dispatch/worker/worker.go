@@ -40,8 +40,8 @@ type Worker struct {
 	// Limits is how those of analyses hold that do not say it (spec.Analysis.Limits).
 	Limits  string
 	Options queue.Options
-	// Told is called with each ended run, by several goroutines, and why its result is not in the catalog.
-	Told func(result.Result, error)
+	// Ended is called with each ended run, by several goroutines, and why its result is not in the catalog.
+	Ended func(result.Result, error)
 	// Watch, where not nil, is called after each step of each attempt, by several goroutines. It must not block.
 	Watch func(Progress)
 	Log   *slog.Logger
@@ -255,7 +255,7 @@ var errSuperseded = errors.New("another worker has it")
 
 // outcome is the queue's error for a committed end.
 func (j *job) outcome(result result.Result) error {
-	if j.ledger.told == queue.Finish {
+	if j.ledger.decided == queue.Finish {
 		return nil
 	}
 	if cause := j.cause(); result.State == outcome.Canceled && cause != nil {
