@@ -40,9 +40,9 @@ func (e *execution) admit(ctx context.Context) (err error) {
 // importAhead starts the command before its turn, and returns when it is ready or of no use.
 func importAhead(ctx context.Context, t Task) (*result.Start, error) {
 	waiting, release := request.UntilStop(ctx, t.Request.Stop, 0)
-	unheeded := context.AfterFunc(waiting, func() { t.Space.Warn(t.Space.Supervisor.Kill()) })
+	stopKill := context.AfterFunc(waiting, func() { t.Space.Warn(t.Space.Supervisor.Kill()) })
 	note, err := t.Space.Supervisor.Prepare()
-	unheeded()
+	stopKill()
 	if err = cmp.Or(release(), err); err != nil {
 		return nil, err
 	}

@@ -47,8 +47,8 @@ func (s *stops) listen(requests <-chan request.StopSignal, space *workspace.Work
 	}
 }
 
-// heed kills an analysis whose root filesystem is found damaged.
-func heed(alarm <-chan struct{}, space *workspace.Workspace, ended <-chan struct{}) {
+// killIfDamaged kills the analysis if its root filesystem is found damaged.
+func killIfDamaged(alarm <-chan struct{}, space *workspace.Workspace, ended <-chan struct{}) {
 	select {
 	case <-alarm:
 		space.Kill()

@@ -20,7 +20,7 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	fed := feed(e.stdin, e.Space, ended)
 	err := e.Suspender.Start(e.Space.Supervisor)
 	// A stop that comes before the gate is open would kill the container's init and read as an error.
-	listening.Go(func() { heed(e.Plan.Base.Alarm(), e.Space, ended) })
+	listening.Go(func() { killIfDamaged(e.Plan.Base.Alarm(), e.Space, ended) })
 	listening.Go(func() { e.stops.listen(e.Request.Stop, e.Space, ended, drained, sync.OnceFunc(func() { close(cut) })) })
 	if err == nil {
 		e.exit, err = e.Space.Supervisor.Wait(sandbox.Watch{

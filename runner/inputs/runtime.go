@@ -58,18 +58,18 @@ func (o Opener) openRuntime(set *Set, a spec.Analysis) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", in, err)
 	}
-	shelves := []hostDir{{in.Flag, a.Runtime}}
+	dirs := []hostDir{{in.Flag, a.Runtime}}
 	for _, prefix := range base.prefixes {
-		shelves = append(shelves, hostDir{"base interpreter of --runtime", prefix})
+		dirs = append(dirs, hostDir{"base interpreter of --runtime", prefix})
 	}
-	rows, err := arrange(shelves, a)
+	rows, err := arrange(dirs, a)
 	if err != nil {
 		return err
 	}
 	if set.Runtime.Links, err = linksTo(base.hops, rows, a); err != nil {
 		return fmt.Errorf("%s: %w", in, err)
 	}
-	return o.bindShelves(set, rows, a)
+	return o.bindHostDirs(set, rows, a)
 }
 
 // NotARuntime refuses a file. Of a program in an environment's bin it names that environment.
@@ -100,11 +100,11 @@ func kindOfRuntime(in Input) (variable string, err error) {
 	return "", nil
 }
 
-// arrange returns what to bind of shelves: both paths of each, except what the root filesystem shows already and what lies
+// arrange returns what to bind of dirs: both paths of each, except what the root filesystem shows already and what lies
 // in another of them, which shows there what the host has there.
-func arrange(shelves []hostDir, a spec.Analysis) (rows []hostDir, err error) {
+func arrange(dirs []hostDir, a spec.Analysis) (rows []hostDir, err error) {
 	var all []hostDir
-	for _, s := range shelves {
+	for _, s := range dirs {
 		real, err := filepath.EvalSymlinks(s.path)
 		if err != nil {
 			return nil, fmt.Errorf("%s %q: %w", s.flag, s.path, inode.Plain(err))
@@ -157,7 +157,7 @@ func isWithin(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-func (o Opener) bindShelves(set *Set, rows []hostDir, a spec.Analysis) error {
+func (o Opener) bindHostDirs(set *Set, rows []hostDir, a spec.Analysis) error {
 	for _, row := range rows {
 		real, err := filepath.EvalSymlinks(row.path)
 		if err != nil {

@@ -42,14 +42,14 @@ func MakeWorkdir(path string, uid, gid int) (_ *Workdir, err error) {
 	if err := unix.Mkdirat(base, name, 0o700); err != nil {
 		return nil, fmt.Errorf("make the working directory: %w", &fs.PathError{Op: "mkdir", Path: path, Err: err})
 	}
-	if err := w.furnish(uid, gid); err != nil {
+	if err := w.populate(uid, gid); err != nil {
 		return nil, errors.Join(err, w.Remove())
 	}
 	return w, nil
 }
 
-// furnish opens the new directory, makes its contents, and marks it as that of a living run.
-func (w *Workdir) furnish(uid, gid int) error {
+// populate opens the new directory, makes its contents, and marks it as that of a living run.
+func (w *Workdir) populate(uid, gid int) error {
 	dir, err := OpenDir(int(w.base.Fd()), filepath.Base(w.Path))
 	if err != nil {
 		return err

@@ -96,8 +96,8 @@ func announced(answer byte) error {
 	return nil
 }
 
-// loosen makes a request continue without its caller.
-func (s *session) loosen(asked *request.Request) {
+// outliveCaller makes a request go on if its caller ends.
+func (s *session) outliveCaller(asked *request.Request) {
 	asked.Detached = true
 	asked.Stdout, asked.Stderr = nil, nil
 	if asked.Hook != nil {

@@ -136,7 +136,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 		Hook: s.request.Hook, Observe: s.observe, Waiting: s.waiting(), Stop: stop, Suspender: suspender,
 	}
 	if s.request.Detach {
-		s.loosen(&asked)
+		s.outliveCaller(&asked)
 	}
 	ready()
 	result, err := runner.New(s.stores.Host, s.start).Run(ctx, asked)

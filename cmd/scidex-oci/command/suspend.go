@@ -29,7 +29,7 @@ func HandleSuspend(analysis suspendable) (done func()) {
 				}
 				analysis.Suspend(func() {
 					if len(signals) == 0 { // else it may have been continued meanwhile
-						standStill()
+						suspendSelf()
 					}
 				})
 			case <-finished:
@@ -40,19 +40,19 @@ func HandleSuspend(analysis suspendable) (done func()) {
 	return func() { signal.Stop(signals); close(finished); <-ended }
 }
 
-// standStill stops this process as SIGTSTP does by default: not where its process group is orphaned, since nothing would
+// suspendSelf stops this process as SIGTSTP does by default: not if its process group is orphaned, since nothing would
 // continue it (setpgid(2)). Such a process waits for SIGCONT, and still receives the signals that end it. Package signal
 // cannot restore the default action.
-func standStill() {
-	var byDefault, ours sigaction
-	if action(unix.SIGTSTP, &byDefault, &ours) != nil {
+func suspendSelf() {
+	var byDefault, before sigaction
+	if action(unix.SIGTSTP, &byDefault, &before) != nil {
 		return
 	}
 	// Sent to this thread: it does not go on before it was stopped and continued.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGTSTP)
-	_ = action(unix.SIGTSTP, &ours, nil)
+	_ = action(unix.SIGTSTP, &before, nil)
 }
 
 func ignored(s syscall.Signal) bool {

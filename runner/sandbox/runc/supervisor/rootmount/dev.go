@@ -41,7 +41,7 @@ func fillDev(dev *os.File, mounts []specs.Mount) error {
 		case path.Dir(m.Destination) != devDir:
 		case m.Source == protocol.InitPath:
 			err = bindIn(fd, name, protocol.InitPath, mountfd.ReadOnly)
-		case furnished(m):
+		case isOwnMount(m):
 			err = unix.Mkdirat(fd, name, 0o755)
 		}
 		if err != nil {

@@ -20,10 +20,10 @@ import (
 
 const devDir = "/dev"
 
-// furnish mounts a job's own file systems below root, in the order of its specification, and /dev at dev.
-func furnish(root, dev string, job *protocol.Job) error {
+// mountAllOwn mounts a job's own file systems below root, in the order of its specification, and /dev at dev.
+func mountAllOwn(root, dev string, job *protocol.Job) error {
 	for _, m := range job.Spec.Mounts {
-		if !furnished(m) {
+		if !isOwnMount(m) {
 			continue
 		}
 		top, below := root, m.Destination
@@ -37,8 +37,8 @@ func furnish(root, dev string, job *protocol.Job) error {
 	return nil
 }
 
-// furnished reports whether furnish mounts m.
-func furnished(m specs.Mount) bool { return m.Type == "tmpfs" || m.Type == "devpts" }
+// isOwnMount reports whether mountOwn mounts m.
+func isOwnMount(m specs.Mount) bool { return m.Type == "tmpfs" || m.Type == "devpts" }
 
 func mountOwn(top, below string, m specs.Mount, container *specs.Spec) error {
 	attributes, options := split(m.Options)

@@ -31,7 +31,7 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestOwnMounts leaves nothing to libcontainer that furnish or bindAll mounts.
+// TestOwnMounts leaves nothing to libcontainer that mountOwn or bindAll mounts.
 func TestOwnMounts(t *testing.T) {
 	got := ownMounts("/staged", []specs.Mount{
 		{Destination: "/proc", Type: "proc"},

@@ -50,7 +50,7 @@ func (a Area) Stage(job *protocol.Job, files []*os.File) (binds sandbox.BindRepo
 	if err != nil {
 		return binds, err
 	}
-	if err := furnish(root, a.dev(), job); err != nil {
+	if err := mountAllOwn(root, a.dev(), job); err != nil {
 		return binds, err
 	}
 	if err := putCache(root, job.Cache, job.Owner); err != nil {
