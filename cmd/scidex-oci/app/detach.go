@@ -24,7 +24,7 @@ import (
 )
 
 // detach starts the run in another launcher, and reports what the launcher could not.
-func (s *session) detach(file events.Target) error {
+func (s *invocation) detach(file events.Target) error {
 	err := startDetached(s.program, file)
 	if err == nil || command.Silent(err) {
 		return err
@@ -97,7 +97,7 @@ func announced(answer byte) error {
 }
 
 // outliveCaller makes a request go on if its caller ends.
-func (s *session) outliveCaller(asked *request.Request) {
+func (s *invocation) outliveCaller(asked *request.Request) {
 	asked.Detached = true
 	asked.Stdout, asked.Stderr = nil, nil
 	if asked.Hook != nil {
@@ -107,7 +107,7 @@ func (s *session) outliveCaller(asked *request.Request) {
 }
 
 // letGo releases the caller's streams when the analysis starts.
-func (s *session) letGo(started result.Result) {
+func (s *invocation) letGo(started result.Result) {
 	s.screen.ClearStatus()
 	answer := byte(detach.Announced)
 	if err := s.announce(started); err != nil {
@@ -120,7 +120,7 @@ func (s *session) letGo(started result.Result) {
 }
 
 // announce prints the message for a run that has started.
-func (s *session) announce(result result.Result) error {
+func (s *invocation) announce(result result.Result) error {
 	for _, warning := range result.Warnings {
 		fmt.Fprintf(s.screen, "scidex-oci: %s\n", screen.Escape(warning))
 	}

@@ -63,7 +63,7 @@ func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
 	if err == nil && o.Shell != "" {
 		return runShell(c, p, o)
 	}
-	s := &session{program: p, parser: runflags.NewParser(p, c, o), screen: screen.NewTerminal(p.Stderr, p.Env), drop: func() {}}
+	s := &invocation{program: p, parser: runflags.NewParser(p, c, o), screen: screen.NewTerminal(p.Stderr, p.Env), drop: func() {}}
 	s.request, s.err = s.parser.Options()
 	to, bad := events.ReadTarget(o.Events, p.Caller != nil)
 	s.err = cmp.Or(err, s.err, bad)
@@ -82,7 +82,7 @@ func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
 }
 
 // end reports the end, in the events and in the result.
-func (s *session) end(result result.Result, err error) error {
+func (s *invocation) end(result result.Result, err error) error {
 	about := map[string]string{"id": result.ID, "state": string(result.State), "version": s.program.Build.Version}
 	if lost := s.trace.write(about); lost != nil {
 		s.tell(&result, lost.Error())
@@ -91,8 +91,8 @@ func (s *session) end(result result.Result, err error) error {
 	return s.report(result, err)
 }
 
-// session is one run from the command line to the table.
-type session struct {
+// invocation is one run from the command line to the table.
+type invocation struct {
 	program *command.Program
 	parser  runflags.Parser
 	request runflags.Request
@@ -106,7 +106,7 @@ type session struct {
 }
 
 // run makes the request and runs it. The result is complete also with an error.
-func (s *session) run(ctx context.Context) (result.Result, error) {
+func (s *invocation) run(ctx context.Context) (result.Result, error) {
 	err := s.prepare(ctx)
 	defer s.close() //nolint:errcheck // the result is committed or it says that it is not
 	defer s.drop()
@@ -151,7 +151,7 @@ func (s *session) run(ctx context.Context) (result.Result, error) {
 }
 
 // tell adds a warning to the result, and prints it if the result is not shown.
-func (s *session) tell(result *result.Result, warning string) {
+func (s *invocation) tell(result *result.Result, warning string) {
 	result.Warnings = append(result.Warnings, warning)
 	if s.request.Quiet && !s.request.JSON {
 		fmt.Fprintf(s.screen, "scidex-oci: %s\n", screen.Escape(warning))
@@ -159,7 +159,7 @@ func (s *session) tell(result *result.Result, warning string) {
 }
 
 // prepare makes the request and, if valid, opens catalog and blob store: an invalid one touches nothing.
-func (s *session) prepare(ctx context.Context) error {
+func (s *invocation) prepare(ctx context.Context) error {
 	a, err := s.parser.Analysis(ctx, s.find)
 	s.request.Analysis = a
 	if err = cmp.Or(s.err, err); err == nil && s.request.Reuse {
@@ -181,14 +181,14 @@ func (s *session) prepare(ctx context.Context) error {
 	return s.open(ctx)
 }
 
-func (s *session) find(ctx context.Context, name string) (catalog.Run, error) {
+func (s *invocation) find(ctx context.Context, name string) (catalog.Run, error) {
 	if err := s.open(ctx); err != nil {
 		return catalog.Run{}, err
 	}
 	return s.stores.Catalog.Find(ctx, name)
 }
 
-func (s *session) open(ctx context.Context) (err error) {
+func (s *invocation) open(ctx context.Context) (err error) {
 	if s.stores == nil {
 		opened := s.trace.span("open the catalog")
 		s.stores, err = s.program.OpenStores(ctx, s.screen)
@@ -202,7 +202,7 @@ func (s *session) open(ctx context.Context) (err error) {
 	return err
 }
 
-func (s *session) close() error {
+func (s *invocation) close() error {
 	if s.stores == nil {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (s *session) close() error {
 }
 
 // observe shows what happens and passes it on.
-func (s *session) observe(e event.Event) error {
+func (s *invocation) observe(e event.Event) error {
 	if usage, ok := e.Data.(event.Usage); ok && !s.request.Quiet && !s.request.Detach {
 		s.screen.SetStatus(screen.StatusLine(e.ID, usage))
 	}
@@ -225,7 +225,7 @@ func (s *session) observe(e event.Event) error {
 }
 
 // finish reports the end and waits until all events are written.
-func (s *session) finish(result *result.Result) {
+func (s *invocation) finish(result *result.Result) {
 	if s.events == nil {
 		return
 	}
@@ -235,7 +235,7 @@ func (s *session) finish(result *result.Result) {
 	}
 }
 
-func (s *session) waiting() func(what string) {
+func (s *invocation) waiting() func(what string) {
 	if s.request.Quiet {
 		return nil
 	}
@@ -243,7 +243,7 @@ func (s *session) waiting() func(what string) {
 }
 
 // report prints the result and returns the process' exit status.
-func (s *session) report(result result.Result, err error) error {
+func (s *invocation) report(result result.Result, err error) error {
 	if s.request.JSON {
 		if err := screen.WriteJSON(s.program.Stdout, result); err != nil {
 			return fmt.Errorf("result of %q: %s; see \"scidex-oci show\"", result.ID, err.Error()) // said, also if nothing reads any more
@@ -273,7 +273,7 @@ func endedByOthers(r result.Result) bool {
 	return r.State.Final() && r.State != outcome.Complete && r.Reason != outcome.ReasonExit
 }
 
-func (s *session) table() results.Table {
+func (s *invocation) table() results.Table {
 	return results.Table{
 		Table: screen.NewTable(s.program.Stderr, s.program.Stderr, s.program.Env), Program: s.program.CallLine(), Accustomed: !s.request.NamesLimits,
 	}

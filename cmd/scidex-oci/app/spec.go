@@ -46,7 +46,7 @@ func runSpec(c *cli.Context, p *command.Program, o *specOptions) (err error) {
 	if err := p.Load(c); err != nil {
 		return err
 	}
-	s := &session{program: p, parser: runflags.NewParser(p, c, o.run), screen: screen.NoTerminal(p.Stderr)}
+	s := &invocation{program: p, parser: runflags.NewParser(p, c, o.run), screen: screen.NoTerminal(p.Stderr)}
 	if s.request, err = s.parser.Options(); err != nil {
 		return err
 	}

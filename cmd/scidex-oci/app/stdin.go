@@ -12,7 +12,7 @@ import (
 
 // stdin is the standard input that the analysis gets; nil where it is empty. That of a detached run would end with its
 // caller, and a terminal is for a person.
-func (s *session) stdin() io.Reader {
+func (s *invocation) stdin() io.Reader {
 	file, ok := s.program.Stdin.(*os.File)
 	if !ok || s.request.Detach || s.parser.ReadsStdin() || !passable(file) {
 		return nil
@@ -34,7 +34,7 @@ func passable(file *os.File) bool {
 }
 
 // idleShell is the command where it is a shell that a person at a terminal wants to type into, else "".
-func (s *session) idleShell() string {
+func (s *invocation) idleShell() string {
 	file, ok := s.program.Stdin.(*os.File)
 	words := s.request.Analysis.Command
 	if !ok || len(words) != 1 || !slices.Contains([]string{"sh", "bash", "dash", "zsh"}, filepath.Base(words[0])) || !screen.IsTerminal(file) {

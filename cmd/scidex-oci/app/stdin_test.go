@@ -32,7 +32,7 @@ func TestIdleShell(t *testing.T) {
 		{terminal.Slave, []string{"python3"}, ""},
 		{null, []string{"bash"}, ""},
 	} {
-		s := &session{program: &command.Program{Stdin: test.stdin}}
+		s := &invocation{program: &command.Program{Stdin: test.stdin}}
 		s.request.Analysis = spec.Analysis{Command: test.command}
 		if got := s.idleShell(); got != test.want {
 			t.Errorf("%q: %q, want %q", test.command, got, test.want)

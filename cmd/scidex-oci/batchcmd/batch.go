@@ -86,8 +86,8 @@ it ended.
 	}
 }
 
-// session is one batch from the command line to the summary.
-type session struct {
+// invocation is one batch from the command line to the summary.
+type invocation struct {
 	program   *command.Program
 	request   runflags.Request
 	options   *batchOptions
@@ -113,7 +113,7 @@ func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
 	if err := cmp.Or(p.Load(c), runflags.Refuse(c.Command.Flags, "a batch", notOfBatch), o.merge()); err != nil {
 		return err
 	}
-	b := &session{program: p, options: o, screen: screen.NewTerminal(p.Stderr, p.Env)}
+	b := &invocation{program: p, options: o, screen: screen.NewTerminal(p.Stderr, p.Env)}
 	if b.to, err = events.ReadTarget(o.run.Events, false); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func runBatch(c *cli.Context, p *command.Program, o *batchOptions) (err error) {
 }
 
 // run reads all lines, and runs them if none is bad.
-func (b *session) run(ctx context.Context) (err error) {
+func (b *invocation) run(ctx context.Context) (err error) {
 	settings, err := stores.ReadSettings(b.program.Options, b.program.Env)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (b *session) run(ctx context.Context) (err error) {
 }
 
 // open opens catalog and blob store. With --resume, lines are judged by their rows, so what killed launchers left is recovered first.
-func (b *session) open(ctx context.Context) (err error) {
+func (b *invocation) open(ctx context.Context) (err error) {
 	if b.stores, err = b.program.OpenStores(ctx, b.screen); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (b *session) open(ctx context.Context) (err error) {
 }
 
 // status is the progress output: none with --quiet.
-func (b *session) status() *screen.Terminal {
+func (b *invocation) status() *screen.Terminal {
 	if b.request.Quiet {
 		return screen.NoTerminal(nil)
 	}
@@ -204,7 +204,7 @@ func (b *session) status() *screen.Terminal {
 }
 
 // perform runs the lines.
-func (b *session) perform(ctx context.Context, source batch.Source) batch.Summary {
+func (b *invocation) perform(ctx context.Context, source batch.Source) batch.Summary {
 	signals, _ := command.StopSignals() // to the end of this process
 	defer command.IgnoreNextStop(signals)
 	defer command.HandleSuspend(&b.suspended)()
@@ -218,14 +218,14 @@ func (b *session) perform(ctx context.Context, source batch.Source) batch.Summar
 }
 
 // say prints a line on standard error.
-func (b *session) say(text string) {
+func (b *invocation) say(text string) {
 	if !b.request.Quiet {
 		fmt.Fprintf(b.screen, "scidex-oci: %s\n", screen.Escape(text))
 	}
 }
 
 // closeEvents waits until all events are written, and prints why they were not.
-func (b *session) closeEvents() {
+func (b *invocation) closeEvents() {
 	if b.events == nil {
 		return
 	}
@@ -235,7 +235,7 @@ func (b *session) closeEvents() {
 }
 
 // check refuses a line before the first start. With --resume, it needs an id; what it names may be gone if it is complete.
-func (b *session) check(line dispatch.Line) error {
+func (b *invocation) check(line dispatch.Line) error {
 	switch {
 	case !b.options.resume:
 		return cmp.Or(b.named.Check(line.Analysis), b.checkExport(line))
@@ -246,7 +246,7 @@ func (b *session) check(line dispatch.Line) error {
 }
 
 // checkExport refuses a line whose directory below that of --export is in use, before anything runs.
-func (b *session) checkExport(line dispatch.Line) error {
+func (b *invocation) checkExport(line dispatch.Line) error {
 	if b.options.export == "" || line.Analysis.Export != "" {
 		return nil
 	}
@@ -256,7 +256,7 @@ func (b *session) checkExport(line dispatch.Line) error {
 }
 
 // ended prints the result of a line.
-func (b *session) ended(line dispatch.Line, o dispatch.Outcome) {
+func (b *invocation) ended(line dispatch.Line, o dispatch.Outcome) {
 	b.addJUnit(line, o)
 	if o.Taken() { // what the summary says once
 		b.report.PrintJSON(line.Number, o.Result)
@@ -281,7 +281,7 @@ func (b *session) ended(line dispatch.Line, o dispatch.Outcome) {
 }
 
 // close prints the summary, and returns the error or exit code of the batch.
-func (b *session) close(s batch.Summary, total int) error {
+func (b *invocation) close(s batch.Summary, total int) error {
 	b.nameFailures()
 	b.say(b.summary(s, total))
 	if err := errors.Join(s.Err, b.closeJUnit(s), b.report.Err()); err != nil {

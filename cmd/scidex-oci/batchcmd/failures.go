@@ -52,7 +52,7 @@ func (f *failures) add(line dispatch.Line, o dispatch.Outcome) {
 }
 
 // nameFailures says which lines were the first that are not complete, why, and how to see all.
-func (b *session) nameFailures() {
+func (b *invocation) nameFailures() {
 	f := &b.failures
 	if f.number == 0 {
 		return
@@ -75,7 +75,7 @@ func (f *failures) title() string {
 }
 
 // listing is the command that lists the runs that are not complete.
-func (b *session) listing() string {
+func (b *invocation) listing() string {
 	f := &b.failures
 	if len(f.states) == 0 {
 		return ""

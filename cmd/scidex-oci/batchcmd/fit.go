@@ -10,7 +10,7 @@ import (
 )
 
 // fit lowers the number of jobs to the limits of this process and its user, and reports that.
-func (b *session) fit(survey batch.Survey) error {
+func (b *invocation) fit(survey batch.Survey) error {
 	asked := min(b.options.jobs, max(survey.Lines, 1)) // there is no more to do at once
 	demand := headroom.Demand{Lines: 1, Inputs: int64(survey.Inputs)}
 	fits, short, err := admission.Fit(asked, demand)
@@ -30,7 +30,7 @@ func (b *session) fit(survey batch.Survey) error {
 }
 
 // fitOverlapping has lines overlap where there is room for that.
-func (b *session) fitOverlapping(asked int, demand headroom.Demand) (fits int, short string, err error) {
+func (b *invocation) fitOverlapping(asked int, demand headroom.Demand) (fits int, short string, err error) {
 	apart := demand
 	demand.Lines = admission.Overlapping
 	if fits, short, err = admission.Fit(asked, demand); fits > 0 || err != nil {
@@ -42,6 +42,6 @@ func (b *session) fitOverlapping(asked int, demand headroom.Demand) (fits int, s
 
 // overlap reports whether a line may start while the outputs of another are harvested and committed: not where the outcome
 // of that one decides whether it may, nor with a post-process command, nor where there is no room for both.
-func (b *session) overlap() bool {
+func (b *invocation) overlap() bool {
 	return !b.apart && b.options.maxFailures == 0 && b.options.retries == 0 && b.request.Hook == nil
 }

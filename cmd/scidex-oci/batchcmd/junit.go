@@ -33,7 +33,7 @@ type junitReport struct {
 const junitClass = "scidex-oci.batch"
 
 // openJUnit starts the report, if requested.
-func (b *session) openJUnit() error {
+func (b *invocation) openJUnit() error {
 	if b.options.junit == "" {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (b *session) openJUnit() error {
 }
 
 // addJUnit adds a line's outcome.
-func (b *session) addJUnit(line dispatch.Line, o dispatch.Outcome) {
+func (b *invocation) addJUnit(line dispatch.Line, o dispatch.Outcome) {
 	if b.junit == nil {
 		return
 	}
@@ -81,7 +81,7 @@ func junitEnd(state outcome.State) junit.End {
 }
 
 // closeJUnit adds the lines that were not started, and writes the report.
-func (b *session) closeJUnit(s batch.Summary) error {
+func (b *invocation) closeJUnit(s batch.Summary) error {
 	if b.junit == nil {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (b *session) closeJUnit(s batch.Summary) error {
 }
 
 // skipped reads the file again for the lines after the last that was started.
-func (b *session) skipped(s batch.Summary) error {
+func (b *invocation) skipped(s batch.Summary) error {
 	if b.lines.File == nil || s.Signal == nil && !s.Full {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (b *session) skipped(s batch.Summary) error {
 }
 
 // logEnd is the end of a log; "" for an unreadable one, which the result reports.
-func (b *session) logEnd(log result.Log) string {
+func (b *invocation) logEnd(log result.Log) string {
 	if log.SHA256 == "" {
 		return ""
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // checkKind refuses a file that is no batch once, and not for each of its lines.
-func (b *session) checkKind() error {
+func (b *invocation) checkKind() error {
 	if b.lines.File == nil {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // summary is the last line on standard error. total is the number of lines, -1 where unknown.
-func (b *session) summary(s batch.Summary, total int) string {
+func (b *invocation) summary(s batch.Summary, total int) string {
 	if s == (batch.Summary{}) {
 		return fmt.Sprintf("batch: %s has no line to run", b.lines.Name)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // work is what is done for a line: it is run, repeated, or skipped.
-func (b *session) work() dispatch.Work {
+func (b *invocation) work() dispatch.Work {
 	runs := b.runs()
 	w := dispatch.Work(batch.Retrying{Work: runs, Retries: b.options.retries, Pause: retryPause, Tell: b.printRetry})
 	if b.options.resume {
@@ -35,7 +35,7 @@ func (b *session) work() dispatch.Work {
 func retryPause(retry int) time.Duration { return backoff.Doubled(time.Second, time.Minute, retry-1) }
 
 // export writes the outputs of a run to the directory of its id.
-func (b *session) export(ctx context.Context, key catalog.Key) (warning string, err error) {
+func (b *invocation) export(ctx context.Context, key catalog.Key) (warning string, err error) {
 	run, err := b.stores.Catalog.Get(ctx, key)
 	if err != nil {
 		return "", fmt.Errorf("export: %w", err)
@@ -48,7 +48,7 @@ func (b *session) export(ctx context.Context, key catalog.Key) (warning string, 
 }
 
 // source gives each line an id, but with --resume, which needs that of the batch before.
-func (b *session) source() batch.Source {
+func (b *invocation) source() batch.Source {
 	if b.options.resume {
 		return b.lines.Source()
 	}
@@ -56,7 +56,7 @@ func (b *session) source() batch.Source {
 }
 
 // runs makes a run of each line, and shows its progress.
-func (b *session) runs() *dispatch.Runs {
+func (b *invocation) runs() *dispatch.Runs {
 	r := &dispatch.Runs{
 		Host: b.stores.Host, Pool: b.pool,
 		AnyRoot: b.request.AnyRoot, Overwrite: b.request.Overwrite, NoAudit: b.request.NoAudit, Caller: b.lines.Caller(),
@@ -73,20 +73,20 @@ func (b *session) runs() *dispatch.Runs {
 }
 
 // refusedAt says where and why a line was refused, in the words of a batch.
-func (b *session) refusedAt(number int, err error) error {
+func (b *invocation) refusedAt(number int, err error) error {
 	return b.lines.At(number, batch.InWords(err))
 }
 
-func (b *session) started(line dispatch.Line) {
+func (b *invocation) started(line dispatch.Line) {
 	b.progress.Begin(line.Number, line.Analysis.ID, time.Duration(line.Analysis.WithDefaults().Timeout))
 }
 
-func (b *session) used(line dispatch.Line, id string, usage event.Usage) {
+func (b *invocation) used(line dispatch.Line, id string, usage event.Usage) {
 	b.progress.Use(line.Number, id, usage)
 }
 
 // hook is the post-process command of a line. What it writes goes to standard error.
-func (b *session) hook(line dispatch.Line) (hook *request.Hook, done func()) {
+func (b *invocation) hook(line dispatch.Line) (hook *request.Hook, done func()) {
 	output := screen.NewStream(b.program.Stderr, b.screen)
 	own := *b.request.Hook
 	own.Output = output
@@ -98,7 +98,7 @@ func (b *session) hook(line dispatch.Line) (hook *request.Hook, done func()) {
 }
 
 // printOutage says once that lines wait for the catalog, and once that they go on.
-func (b *session) printOutage(err error) {
+func (b *invocation) printOutage(err error) {
 	if err == nil {
 		b.say("the catalog is reached again; lines are started")
 		return
@@ -106,6 +106,6 @@ func (b *session) printOutage(err error) {
 	b.say(fmt.Sprintf("%v; no line is started until it is reached", err))
 }
 
-func (b *session) printRetry(line dispatch.Line, o dispatch.Outcome, retry int, pause time.Duration) {
+func (b *invocation) printRetry(line dispatch.Line, o dispatch.Outcome, retry int, pause time.Duration) {
 	b.say(fmt.Sprintf("%s: %s; retry %d of %d in %s", line.Analysis.ID, o.Result.Message, retry, b.options.retries, pause))
 }

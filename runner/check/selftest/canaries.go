@@ -37,7 +37,7 @@ const overdueAfter = 20 * time.Second
 const maxStderr = 200
 
 // start starts a canary with the limits of a. Its role ends its id.
-func (s *session) start(ctx context.Context, role string, a spec.Analysis, o canary.Orders, start warm.Start) (*canaryRun, error) {
+func (s *examination) start(ctx context.Context, role string, a spec.Analysis, o canary.Orders, start warm.Start) (*canaryRun, error) {
 	o.V, o.ID = 1, s.id+"-"+role
 	text, err := json.Marshal(o)
 	if err == nil {
@@ -60,7 +60,7 @@ func (s *session) start(ctx context.Context, role string, a spec.Analysis, o can
 }
 
 // request is the analysis of a canary.
-func (s *session) request(a spec.Analysis, role string) spec.Analysis {
+func (s *examination) request(a spec.Analysis, role string) spec.Analysis {
 	a.ID = s.id + "-" + role
 	a.Labels = maps.Clone(a.Labels)
 	if a.Labels == nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // exceedLimits checks every limit in main, the result of a canary's run, by runs that exceed them.
-func (s *session) exceedLimits(ctx context.Context, main result.Result) error {
+func (s *examination) exceedLimits(ctx context.Context, main result.Result) error {
 	tested := []string{}
 	for _, lt := range limitTests() {
 		tested = slices.AppendSeq(tested, maps.Keys(lt.judges))
@@ -49,7 +49,7 @@ func untestedLimits(main result.Result, tested []string) (all []check.Check) {
 }
 
 // limitChecks makes the run of a test and returns a check for each of its limits.
-func (s *session) limitChecks(ctx context.Context, main result.Result, lt limitTest) (all []check.Check, err error) {
+func (s *examination) limitChecks(ctx context.Context, main result.Result, lt limitTest) (all []check.Check, err error) {
 	var exceeded *load
 	for _, e := range main.Enforced {
 		byLoad := lt.judges[e.Limit]
@@ -100,7 +100,7 @@ func strict(limits string, enforced []result.Enforcement) string {
 }
 
 // exceed runs the canary of a test.
-func (s *session) exceed(ctx context.Context, lt limitTest, limits string) (*load, error) {
+func (s *examination) exceed(ctx context.Context, lt limitTest, limits string) (*load, error) {
 	a := raised(s.view.Analysis)
 	a.Limits = limits
 	attempts := lt.exceed(&a)

@@ -23,7 +23,7 @@ var roles = [2]string{roleReach, roleNeighbour}
 
 // pair is two canaries. The first makes the trials; both leave marks and look for those of the other.
 type pair struct {
-	*session
+	*examination
 	trials   []trial
 	marks    [2]canary.Marks
 	canaries [2]*canaryRun

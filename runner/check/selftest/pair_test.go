@@ -12,7 +12,7 @@ import (
 // newPair is a pair of canaries that have ended well, with one trial and good answers.
 func newPair(t *testing.T) *pair {
 	t.Helper()
-	p := &pair{session: &session{id: "st", host: &phase.Host{Tmp: "/tmp", Root: "/root"}}}
+	p := &pair{examination: &examination{id: "st", host: &phase.Host{Tmp: "/tmp", Root: "/root"}}}
 	p.trials = []trial{fact("write", "/", canary.Attempt{Do: "create below"}, nothingCreated)}
 	for i, role := range roles {
 		p.marks[i] = canary.Marks{Name: "st-" + role, Key: i + 1, Port: 20000 + i}
@@ -34,7 +34,7 @@ func newPair(t *testing.T) *pair {
 	return p
 }
 
-func (s *session) count(result check.Status) (n int) {
+func (s *examination) count(result check.Status) (n int) {
 	for _, f := range s.Findings {
 		if f.Status == result {
 			n++
@@ -75,7 +75,7 @@ func TestPairJudges(t *testing.T) {
 }
 
 func TestNothingIsNoPass(t *testing.T) {
-	if report, err := new(session).report(""); err != nil || report.Passed {
+	if report, err := new(examination).report(""); err != nil || report.Passed {
 		t.Errorf("%+v, %v", report, err)
 	}
 }

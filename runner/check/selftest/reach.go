@@ -20,7 +20,7 @@ import (
 const launcherVariable = "SCIDEX_OCI_SELFTEST_CANARY"
 
 // reach lets one canary try to reach everything, and two canaries look for each other. It returns the result of the first.
-func (s *session) reach(ctx context.Context, targets []Target) (main result.Result, err error) {
+func (s *examination) reach(ctx context.Context, targets []Target) (main result.Result, err error) {
 	secret := check.RandomName("")
 	if err := os.Setenv(launcherVariable, secret); err != nil {
 		return main, err
@@ -30,7 +30,7 @@ func (s *session) reach(ctx context.Context, targets []Target) (main result.Resu
 	if err != nil {
 		return main, err
 	}
-	p := pair{session: s, trials: trials}
+	p := pair{examination: s, trials: trials}
 	if err := p.launch(ctx, secret); err != nil {
 		return main, err
 	}
@@ -42,7 +42,7 @@ func (s *session) reach(ctx context.Context, targets []Target) (main result.Resu
 
 // outside makes all controls before a canary starts. Only the targets get packets beyond this host: listeners on it prove
 // that DNS is unreachable.
-func (s *session) outside(ctx context.Context, targets []Target) ([]trial, error) {
+func (s *examination) outside(ctx context.Context, targets []Target) ([]trial, error) {
 	if len(targets) == 0 {
 		targets = []Target{DefaultTarget}
 	}

@@ -64,8 +64,8 @@ type Finding struct {
 	After   string       `json:"-"`
 }
 
-// session is what the checks of one selftest share.
-type session struct {
+// examination is what the checks of one selftest share.
+type examination struct {
 	check.Checker
 	host      *phase.Host
 	id        string
@@ -79,7 +79,7 @@ type session struct {
 
 // Run tests the host. It returns an error if it could not, a *check.StoppedError if Stop ended it: then nothing is proven.
 func Run(ctx context.Context, host *phase.Host, options Options) (_ Report, err error) {
-	s, err := newSession(ctx, host, options)
+	s, err := newExamination(ctx, host, options)
 	if err != nil {
 		return Report{}, err
 	}
@@ -96,8 +96,8 @@ func Run(ctx context.Context, host *phase.Host, options Options) (_ Report, err 
 	return s.report(main.BootID)
 }
 
-func newSession(ctx context.Context, host *phase.Host, options Options) (*session, error) {
-	s := &session{id: newID(), noAudit: options.NoAudit, made: Report{V: 1, ToolVersion: host.Version, Runs: []string{}, Checks: []Finding{}, Notes: []string{}}}
+func newExamination(ctx context.Context, host *phase.Host, options Options) (*examination, error) {
+	s := &examination{id: newID(), noAudit: options.NoAudit, made: Report{V: 1, ToolVersion: host.Version, Runs: []string{}, Checks: []Finding{}, Notes: []string{}}}
 	s.Each = options.Each
 	var err error
 	if s.view, err = look(ctx, host, check.Confined(options.Analysis), s.id); err != nil {
@@ -131,10 +131,10 @@ func newID() string {
 	return "selftest-" + spec.NewID(time.Now(), random)
 }
 
-func (s *session) note(notes ...string) { s.made.Notes = append(s.made.Notes, notes...) }
+func (s *examination) note(notes ...string) { s.made.Notes = append(s.made.Notes, notes...) }
 
 // report completes the report. A selftest without checks has proven nothing.
-func (s *session) report(bootID string) (report Report, err error) {
+func (s *examination) report(bootID string) (report Report, err error) {
 	report = s.made
 	report.Stamp, err = check.NewStamp("osrelease", "version")
 	report.BootID = bootID
@@ -146,7 +146,7 @@ func (s *session) report(bootID string) (report Report, err error) {
 	return report, err
 }
 
-func (s *session) close() error {
+func (s *examination) close() error {
 	err := s.dir.Remove()
 	for _, l := range s.listeners {
 		err = errors.Join(err, l.Close())
