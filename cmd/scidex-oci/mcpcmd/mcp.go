@@ -14,7 +14,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/service"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -57,15 +57,15 @@ func runMCP(c *cli.Context, p *command.Program, o *mcpOptions) error {
 	if err != nil {
 		return err
 	}
-	s, err := session.New(c, p, session.Options{Run: o.run, Jobs: o.jobs})
+	s, err := service.New(c, p, service.Options{Run: o.run, Jobs: o.jobs})
 	if err != nil {
 		return err
 	}
-	return s.Close(serveSession(c.Context, s, serve))
+	return s.Close(serveTools(c.Context, s, serve))
 }
 
-// serveSession serves until the client has gone or a signal has drained the engine.
-func serveSession(ctx context.Context, s *session.Session, serve transport) error {
+// serveTools serves until the client has gone or a signal has drained the engine.
+func serveTools(ctx context.Context, s *service.Service, serve transport) error {
 	scratch, err := lockdir.MakeContent()
 	if err != nil {
 		return err
@@ -83,12 +83,12 @@ func serveSession(ctx context.Context, s *session.Session, serve transport) erro
 	return err
 }
 
-// newTools makes the tools of a session. What the operator has not given is not there: ./data and ./docs of the directory that a
+// newTools makes the tools of a service. What the operator has not given is not there: ./data and ./docs of the directory that a
 // client happens to start this command in are not meant.
-func newTools(s *session.Session, scratch string) *tools {
+func newTools(s *service.Service, scratch string) *tools {
 	under := &s.Lines.Under
 	under.Data, under.Docs = cmp.Or(under.Data, spec.None), cmp.Or(under.Docs, spec.None)
-	return &tools{Session: s, scratch: scratch, bounds: under.WithDefaults(), places: make(chan struct{}, mostCalls), arguments: map[string]arguments{}}
+	return &tools{Service: s, scratch: scratch, bounds: under.WithDefaults(), places: make(chan struct{}, mostCalls), arguments: map[string]arguments{}}
 }
 
 // server is the server of the protocol with all tools.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/session"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/service"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
 )
@@ -102,11 +102,11 @@ func serveSocket(c *cli.Context, p *command.Program, o *serveOptions) error {
 	return s.Close(s.socket(c.Context, *l))
 }
 
-// server serves callers with the runs of a session.
-type server struct{ *session.Session }
+// server serves callers with the runs of a service.
+type server struct{ *service.Service }
 
 func newServer(c *cli.Context, p *command.Program, o *serveOptions) (server, error) {
-	s, err := session.New(c, p, session.Options{Run: o.run, Jobs: o.jobs})
+	s, err := service.New(c, p, service.Options{Run: o.run, Jobs: o.jobs})
 	return server{s}, err
 }
 

@@ -1,4 +1,4 @@
-package session
+package service
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ const (
 
 // fit is how many analyses run at once: so many jobs, or for 0 what memory and processors have room for, and at most as the limits
 // of this process allow.
-func (s *Session) fit(jobs int) (o admission.Options, err error) {
+func (s *Service) fit(jobs int) (o admission.Options, err error) {
 	machine, runs := admission.ReadFree(), jobs
 	if jobs == 0 {
 		if machine, err = s.openAccount(); err != nil {
@@ -39,7 +39,7 @@ func (s *Session) fit(jobs int) (o admission.Options, err error) {
 }
 
 // openAccount shares the machine with the other engines of this account, and returns what this one may use of it.
-func (s *Session) openAccount() (admission.Resources, error) {
+func (s *Service) openAccount() (admission.Resources, error) {
 	machine := admission.ReadMachine()
 	path, err := admission.AccountFile()
 	if err == nil {

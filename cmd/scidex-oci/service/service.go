@@ -1,6 +1,6 @@
-// Package session opens what a command needs that runs analyses for others until a signal ends it: stores, a pool of supervisors and the
+// Package service opens what serve and mcp need, which run analyses for others until a signal ends them: stores, a pool of supervisors and the
 // engine.
-package session
+package service
 
 import (
 	"context"
@@ -20,14 +20,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/warm"
 )
 
-// Options say what a session runs, and how.
+// Options say what a service runs, and how.
 type Options struct {
 	Run  *options.Run // the defaults of all requests
 	Jobs int          // at once; 0: as memory and processors have room for
 }
 
-// Session is one engine from the command line to its end. Close it.
-type Session struct {
+// Service is an engine with all that it needs, from the command line to its end. Close it.
+type Service struct {
 	Program *command.Program
 	Lines   *runflags.Lines // parses requests
 	Stores  *stores.Stores
@@ -40,8 +40,8 @@ type Session struct {
 }
 
 // New opens all that runs need.
-func New(c *cli.Context, p *command.Program, o Options) (s *Session, err error) {
-	s = &Session{Program: p}
+func New(c *cli.Context, p *command.Program, o Options) (s *Service, err error) {
+	s = &Service{Program: p}
 	k := runflags.NewParser(p, c, o.Run)
 	if s.request, err = k.Options(); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func New(c *cli.Context, p *command.Program, o Options) (s *Session, err error) 
 }
 
 // open opens the stores and makes the engine.
-func (s *Session) open(ctx context.Context, how admission.Options) (err error) {
+func (s *Service) open(ctx context.Context, how admission.Options) (err error) {
 	if s.Stores, err = s.Program.OpenStores(ctx, s.Program.Stderr); err != nil {
 		return err
 	}
@@ -81,14 +81,14 @@ func (s *Session) open(ctx context.Context, how admission.Options) (err error) {
 }
 
 // Close ends what New has started, and returns err with what failed in that.
-func (s *Session) Close(err error) error {
+func (s *Service) Close(err error) error {
 	s.Engine.Close()
 	s.pool.Close()
 	return errors.Join(err, s.account.Close(), s.Stores.Close())
 }
 
 // hook is the post-process command of a run. What it writes goes to standard error.
-func (s *Session) hook(dispatch.Line) (hook *request.Hook, done func()) {
+func (s *Service) hook(dispatch.Line) (hook *request.Hook, done func()) {
 	own := *s.request.Hook
 	own.Output = s.Program.Stderr
 	return &own, func() {}
@@ -96,7 +96,7 @@ func (s *Session) hook(dispatch.Line) (hook *request.Hook, done func()) {
 
 // HandleSignals drains with the first signal, stops all runs with the second and ends the process with the third. drained is
 // called when the last run has ended.
-func (s *Session) HandleSignals(drained func()) (done func()) {
+func (s *Service) HandleSignals(drained func()) (done func()) {
 	unsuspend := command.HandleSuspend(&s.suspended)
 	unnotify := command.OnStopSignals(s.Engine.Signal, func(signal request.StopSignal) {
 		s.Stores.Host.Log.Info("no new runs are taken", "signal", signal.Name)
