@@ -40,7 +40,7 @@ func (r *run) addFonts(ctx context.Context) {
 
 func (r *run) fonts(ctx context.Context) (fontlist.List, error) {
 	p := r.task.Plan
-	key, err := placesOf(p).Key()
+	key, err := fontSources(p).Key()
 	if err != nil {
 		return fontlist.List{}, err
 	}
@@ -54,16 +54,16 @@ func (r *run) fonts(ctx context.Context) (fontlist.List, error) {
 	return list, errors.Join(err, fontlist.Keep(r.host.Root, key, list)) // also that none could be made: it is not tried each time
 }
 
-// placesOf is what the list of fonts of a run depends on.
-func placesOf(p *plan.Plan) fontlist.Places {
-	places := fontlist.Places{Root: p.Base.Dir(), Interpreter: preload.Python(p.Command)}
+// fontSources is what the list of fonts of a run depends on.
+func fontSources(p *plan.Plan) fontlist.Sources {
+	sources := fontlist.Sources{Root: p.Base.Dir(), Interpreter: preload.Python(p.Command)}
 	if p.Base != nil && p.Base.Image != nil {
-		places.RootID = p.Base.Image.Digest.String()
+		sources.RootID = p.Base.Image.Digest.String()
 	}
 	if p.Inputs.Runtime != nil {
-		places.Runtime = p.Inputs.Runtime.Dir
+		sources.Runtime = p.Inputs.Runtime.Dir
 	}
-	return places
+	return sources
 }
 
 // fontsTimeout bounds a run that makes a list. It takes a second, and more if there are thousands of fonts.

@@ -80,10 +80,10 @@ func TestKey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	places := Places{Root: root, Runtime: runtime, Interpreter: "python3"}
+	sources := Sources{Root: root, Runtime: runtime, Interpreter: "python3"}
 	key := func() string {
 		t.Helper()
-		key, err := places.Key()
+		key, err := sources.Key()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestKey(t *testing.T) {
 			t.Errorf("%s does not change it", name)
 		}
 	}
-	places.RootID = "sha256:1"
+	sources.RootID = "sha256:1"
 	if before := key(); before == first {
 		t.Error("the digest of an image does not change it")
 	}

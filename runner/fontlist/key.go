@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Places are what a list depends on.
-type Places struct {
+// Sources are what a list depends on.
+type Sources struct {
 	// Root is the directory that the run has as "/", and RootID what identifies its contents; empty: only the directory does.
 	Root, RootID string
 	Runtime      string // directory of the runtime on the host; empty: none
@@ -34,11 +34,11 @@ var (
 // maxDirs bounds the directories that a key looks at. With more there is no key.
 const maxDirs = 2000
 
-// Key names the list for these places. It changes where fonts, or the packages of Python, change.
-func (p Places) Key() (string, error) {
+// Key names the list for these sources. It changes where fonts, or the packages of Python, change.
+func (s Sources) Key() (string, error) {
 	k := &key{sum: sha256.New()}
-	fmt.Fprintf(k.sum, "%q %q %q %q\n", p.Root, p.RootID, p.Runtime, p.Interpreter)
-	for _, top := range []string{p.Root, p.Runtime} {
+	fmt.Fprintf(k.sum, "%q %q %q %q\n", s.Root, s.RootID, s.Runtime, s.Interpreter)
+	for _, top := range []string{s.Root, s.Runtime} {
 		if err := k.add(top); err != nil {
 			return "", err
 		}

@@ -180,7 +180,7 @@ func (o Opener) check(in *Input) error {
 		return err
 	}
 	if !in.Bind.Directory {
-		in.Bind.Place = t.Path()
+		in.Bind.RealPath = t.Path()
 		return nil
 	}
 	if err := b.RefuseMounts(t); err != nil {

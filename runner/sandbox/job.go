@@ -77,8 +77,8 @@ type Bind struct {
 	Dev         uint64   `json:"dev"`
 	Ino         uint64   `json:"ino"`
 	File        *os.File `json:"-"`
-	// Place is the path of a single file without symbolic links.
-	Place string `json:"place,omitempty"`
+	// RealPath is the path of a single file without symbolic links.
+	RealPath string `json:"real_path,omitempty"`
 }
 
 // Script is the run's copy of a script: no host inode is exposed.

@@ -68,7 +68,7 @@ func copyCatalog(ctx context.Context, p *command.Program, o catalogCopyOptions) 
 		return err
 	}
 	defer source.Catalog.Close()
-	s.Blobs = source.Place
+	s.Blobs = source.Location
 	target, err := stores.OpenPair(ctx, o.to, o.toBlobs, s)
 	if err != nil {
 		return err

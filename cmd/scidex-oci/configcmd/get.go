@@ -34,17 +34,17 @@ set is an error.
 			if err != nil {
 				return command.Usagef("%s", err)
 			}
-			places, err := p.Options.ConfigPlaces(p.Env, flags(c))
+			paths, err := p.Options.ConfigPaths(p.Env, flags(c))
 			if err != nil {
 				return err
 			}
-			return printKey(p, places, key)
+			return printKey(p, paths, key)
 		},
 	}
 }
 
-func printKey(p *command.Program, places []string, key options.ConfigKey) error {
-	for _, path := range places {
+func printKey(p *command.Program, paths []string, key options.ConfigKey) error {
+	for _, path := range paths {
 		data, err := userfile.Read(path, nil)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -54,7 +54,7 @@ func printKey(p *command.Program, places []string, key options.ConfigKey) error 
 		}
 		return printValues(p, path, data, key)
 	}
-	return fmt.Errorf("%s is not set: there is no config file %s", strings.Join(key.Path, "."), strings.Join(places, " or "))
+	return fmt.Errorf("%s is not set: there is no config file %s", strings.Join(key.Path, "."), strings.Join(paths, " or "))
 }
 
 func printValues(p *command.Program, path string, data []byte, key options.ConfigKey) error {

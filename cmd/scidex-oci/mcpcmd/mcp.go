@@ -88,7 +88,7 @@ func serveTools(ctx context.Context, s *service.Service, serve transport) error 
 func newTools(s *service.Service, scratch string) *tools {
 	under := &s.Lines.Under
 	under.Data, under.Docs = cmp.Or(under.Data, spec.None), cmp.Or(under.Docs, spec.None)
-	return &tools{Service: s, scratch: scratch, bounds: under.WithDefaults(), places: make(chan struct{}, mostCalls), arguments: map[string]arguments{}}
+	return &tools{Service: s, scratch: scratch, bounds: under.WithDefaults(), slots: make(chan struct{}, mostCalls), arguments: map[string]arguments{}}
 }
 
 // server is the server of the protocol with all tools.

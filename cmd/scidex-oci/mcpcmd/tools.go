@@ -20,7 +20,7 @@ type tools struct {
 	*service.Service
 	scratch string        // a directory for what models have written, until it is in a run
 	bounds  spec.Analysis // the limits are the most that a call may ask for
-	places  chan struct{} // one for each run that has not ended
+	slots   chan struct{} // one for each run that has not ended
 	calls   sync.WaitGroup
 	open    sessions // with their calls
 
@@ -54,16 +54,16 @@ func tool(name, title string, readOnly bool, description string) *mcp.Tool {
 	}
 }
 
-// enter takes a place for a run until leave is called.
+// enter takes a slot for a run until leave is called.
 func (t *tools) enter() (leave func(), err error) {
 	select {
-	case t.places <- struct{}{}:
+	case t.slots <- struct{}{}:
 	default:
 		return nil, errors.New("too many runs of this server have not ended; wait for some, or stop them")
 	}
 	t.calls.Add(1)
 	return func() {
-		<-t.places
+		<-t.slots
 		t.calls.Done()
 	}, nil
 }

@@ -19,15 +19,15 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// configPlaces are the default paths of config files; the first that exists is read.
-func configPlaces(env Lookup) []string {
-	var places []string
+// configPaths are the default paths of config files; the first that exists is read.
+func configPaths(env Lookup) []string {
+	var paths []string
 	if dir := env.Text("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		places = append(places, filepath.Join(dir, "scidex-oci", "config.yaml"))
+		paths = append(paths, filepath.Join(dir, "scidex-oci", "config.yaml"))
 	} else if home := env.Text("HOME"); filepath.IsAbs(home) {
-		places = append(places, filepath.Join(home, ".config", "scidex-oci", "config.yaml"))
+		paths = append(paths, filepath.Join(home, ".config", "scidex-oci", "config.yaml"))
 	}
-	return append(places, OperatorConfig)
+	return append(paths, OperatorConfig)
 }
 
 // OperatorConfig is the config file of all users.
@@ -73,13 +73,13 @@ func (l layer) allowed() []binds.Allowed {
 	return []binds.Allowed{a}
 }
 
-// fromConfig reads the config file name, or, if name is empty, the first of places that exists.
-func fromConfig(name string, places []string, flags []*Flag) (layer, error) {
+// fromConfig reads the config file name, or, if name is empty, the first of paths that exists.
+func fromConfig(name string, paths []string, flags []*Flag) (layer, error) {
 	if name != "" {
 		return readConfig(name, flags)
 	}
-	for _, place := range places {
-		from, err := readConfig(place, flags)
+	for _, path := range paths {
+		from, err := readConfig(path, flags)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return from, err
 		}

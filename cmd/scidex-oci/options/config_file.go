@@ -112,18 +112,18 @@ func ConfigKeys() []string {
 
 // OwnConfig is the path of the caller's config file: that of --config, or the default one. There need not be a file.
 func (g *Global) OwnConfig(env Lookup, flags []*Flag) (string, error) {
-	places, err := g.ConfigPlaces(env, flags)
-	if err == nil && len(places) == 1 && places[0] == OperatorConfig && !g.Config.Given {
+	paths, err := g.ConfigPaths(env, flags)
+	if err == nil && len(paths) == 1 && paths[0] == OperatorConfig && !g.Config.Given {
 		err = errors.New("no place for a config file: HOME is not set; give --config FILE")
 	}
 	if err != nil {
 		return "", err
 	}
-	return places[0], nil
+	return paths[0], nil
 }
 
-// ConfigPlaces are the paths of config files; commands read the first that exists.
-func (g *Global) ConfigPlaces(env Lookup, flags []*Flag) ([]string, error) {
+// ConfigPaths are the paths of config files; commands read the first that exists.
+func (g *Global) ConfigPaths(env Lookup, flags []*Flag) ([]string, error) {
 	dir, err := filepath.Abs(".")
 	if err != nil {
 		return nil, fmt.Errorf("working directory: %w; change to one that exists", err)
@@ -132,5 +132,5 @@ func (g *Global) ConfigPlaces(env Lookup, flags []*Flag) ([]string, error) {
 	if g.Config = above.text("config"); g.Config.Given {
 		return []string{g.Config.Path("")}, nil
 	}
-	return configPlaces(env), nil
+	return configPaths(env), nil
 }

@@ -109,14 +109,14 @@ func TestAllowBinds(t *testing.T) {
 // TestBadOperatorConfig: what cannot be read may hold a restriction.
 func TestBadOperatorConfig(t *testing.T) {
 	dir := t.TempDir()
-	for name, place := range map[string]string{
+	for name, path := range map[string]string{
 		"malformed":   write(t, filepath.Join(dir, "a.yaml"), "allow_binds: [\n"),
 		"null":        write(t, filepath.Join(dir, "b.yaml"), "allow_binds:\n"),
 		"unknown key": write(t, filepath.Join(dir, "c.yaml"), "alow_binds: [/x]\n"),
 		"a directory": dir,
 		"no way":      filepath.Join(write(t, filepath.Join(dir, "d"), ""), "config.yaml"),
 	} {
-		if got, err := (layer{}).restrictions(place); err == nil {
+		if got, err := (layer{}).restrictions(path); err == nil {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -138,7 +138,7 @@ func TestAllowBindsIsNoFlag(t *testing.T) {
 	}
 }
 
-func TestConfigPlaces(t *testing.T) {
+func TestConfigPaths(t *testing.T) {
 	dir := t.TempDir()
 	second := write(t, filepath.Join(dir, "second.yaml"), "memory: 2GiB\n")
 	from, err := fromConfig("", []string{filepath.Join(dir, "first.yaml"), second}, configKeys())
@@ -152,10 +152,10 @@ func TestConfigPlaces(t *testing.T) {
 	if _, err := fromConfig(filepath.Join(dir, "none.yaml"), nil, configKeys()); err == nil {
 		t.Error("a config file that was asked for and is missing is passed over")
 	}
-	if got := configPlaces(variables(map[string]string{"XDG_CONFIG_HOME": "/x", "HOME": "/h"}))[0]; got != "/x/scidex-oci/config.yaml" {
+	if got := configPaths(variables(map[string]string{"XDG_CONFIG_HOME": "/x", "HOME": "/h"}))[0]; got != "/x/scidex-oci/config.yaml" {
 		t.Errorf("first place %q", got)
 	}
-	if got := configPlaces(variables(map[string]string{"XDG_CONFIG_HOME": "relative", "HOME": "/h"}))[0]; got != "/h/.config/scidex-oci/config.yaml" {
+	if got := configPaths(variables(map[string]string{"XDG_CONFIG_HOME": "relative", "HOME": "/h"}))[0]; got != "/h/.config/scidex-oci/config.yaml" {
 		t.Errorf("first place %q", got)
 	}
 }

@@ -85,7 +85,7 @@ func (g *Global) layers(env Lookup, flags []*Flag) (layers, error) {
 	}
 	g.Dir = dir
 	above := layers{fromFlags(flags, dir), fromEnvironment(append(g.SignFlags(), flags...), env, dir)} // gc signs what it recovers
-	g.file, err = fromConfig(above.text("config").Path(""), configPlaces(env), configKeys())
+	g.file, err = fromConfig(above.text("config").Path(""), configPaths(env), configKeys())
 	return append(above, g.file), err // above is valid even without the file
 }
 

@@ -32,11 +32,11 @@ func newResume(p *command.Program) *cli.Command {
 	}
 }
 
-func switchQueue(p *command.Program, c *cli.Context, turn func(q queue.Queue, ctx context.Context) error) error {
+func switchQueue(p *command.Program, c *cli.Context, change func(q queue.Queue, ctx context.Context) error) error {
 	if _, err := command.Args(c, 0, 0); err != nil {
 		return err
 	}
-	return withQueue(p, c, func(q queue.Queue, _ *stores.Stores) error { return turn(q, c.Context) })
+	return withQueue(p, c, func(q queue.Queue, _ *stores.Stores) error { return change(q, c.Context) })
 }
 
 // tellPaused reports on standard error if the queue is paused.

@@ -227,7 +227,7 @@ func (s server) socket(ctx context.Context, l listener) error {
 
 // accept takes callers until the listener is closed.
 func (s server) accept(ctx context.Context, l listener, callers *sync.WaitGroup) error {
-	places := make(chan struct{}, maxCallers)
+	slots := make(chan struct{}, maxCallers)
 	for {
 		c, err := l.AcceptUnix()
 		switch {
@@ -237,21 +237,21 @@ func (s server) accept(ctx context.Context, l listener, callers *sync.WaitGroup)
 		case err != nil:
 			return fmt.Errorf("serve: %w", err)
 		default:
-			s.admit(ctx, c, places, callers)
+			s.admit(ctx, c, slots, callers)
 		}
 	}
 }
 
-// admit serves a caller, if it may be and there is a place.
-func (s server) admit(ctx context.Context, c *net.UnixConn, places chan struct{}, callers *sync.WaitGroup) {
+// admit serves a caller, if it may connect and a slot is free.
+func (s server) admit(ctx context.Context, c *net.UnixConn, slots chan struct{}, callers *sync.WaitGroup) {
 	if err := own(c); err != nil {
 		s.refuse(c, rpc.Errorf(rpc.CodeFailed, "%v", err))
 		return
 	}
 	select {
-	case places <- struct{}{}:
+	case slots <- struct{}{}:
 		callers.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-slots }()
 			s.converse(ctx, c)
 		})
 	default:

@@ -12,7 +12,7 @@ import (
 type OpenedStore struct {
 	store.Store
 	Selftests catalog.Selftests
-	Place     blobLocation
+	Location  blobLocation
 }
 
 // OpenPair opens a catalog and a blob store. The default blob store is that of otherwise.
@@ -21,13 +21,13 @@ func OpenPair(ctx context.Context, database, blobs options.Text, otherwise Setti
 	if err != nil {
 		return OpenedStore{}, err
 	}
-	place := otherwise.Blobs
+	location := otherwise.Blobs
 	if blobs.Given {
-		if place, err = blobsAt(blobs, otherwise.Root); err != nil {
+		if location, err = blobsAt(blobs, otherwise.Root); err != nil {
 			return OpenedStore{}, err
 		}
 	}
-	s, err := place.open()
+	s, err := location.open()
 	if err != nil {
 		return OpenedStore{}, err
 	}
@@ -35,5 +35,5 @@ func OpenPair(ctx context.Context, database, blobs options.Text, otherwise Setti
 	if err != nil {
 		return OpenedStore{}, err
 	}
-	return OpenedStore{Store: store.Store{Catalog: c, Blobs: s}, Selftests: c, Place: place}, nil
+	return OpenedStore{Store: store.Store{Catalog: c, Blobs: s}, Selftests: c, Location: location}, nil
 }

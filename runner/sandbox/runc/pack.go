@@ -90,7 +90,7 @@ func (p *packed) detach() error {
 
 // detachParent detaches a file's directory; the supervisor checks that the file is still in it.
 func detachParent(b sandbox.Bind) (*os.File, error) {
-	dir, err := inode.Open(filepath.Dir(b.Place))
+	dir, err := inode.Open(filepath.Dir(b.RealPath))
 	if err != nil {
 		return nil, err
 	}

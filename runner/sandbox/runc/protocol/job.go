@@ -36,7 +36,7 @@ type Files struct {
 }
 
 // Mounts are those of one bind, and of the directory of a single file. Without them the supervisor opens Source, and the directory of
-// Place.
+// RealPath.
 type Mounts struct {
 	Source int `json:"source,omitempty"`
 	Parent int `json:"parent,omitempty"`

@@ -40,7 +40,7 @@ func (r *run) create(ctx context.Context, job *protocol.Job, files []*os.File) e
 	}
 	r.work = workdir{job: job, dir: files[0], ingest: files[1]}
 	placed := r.launcher.span("make /work ready")
-	files, err := r.work.place(ctx, files)
+	files, err := r.work.prepare(ctx, files)
 	placed()
 	defer func() { protocol.Discard(files[2:]) }()
 	if err != nil {

@@ -24,8 +24,8 @@ type workdir struct {
 	writers []outputs.Inode // files open for writing when the analysis ended and its processes were killed
 }
 
-// place prepares /work. It returns the files with the new mount in place of the first.
-func (w *workdir) place(ctx context.Context, files []*os.File) (_ []*os.File, err error) {
+// prepare prepares /work. It returns the files with the new mount as the first if /work is in memory.
+func (w *workdir) prepare(ctx context.Context, files []*os.File) (_ []*os.File, err error) {
 	if w.job.WorkTmpfs != nil {
 		if files, err = w.inMemory(ctx, files); err != nil {
 			return files, err

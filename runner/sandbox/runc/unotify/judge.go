@@ -40,18 +40,18 @@ type surroundings interface {
 	named(name []byte) bool
 	// absolute returns a readable path; locate classifies it.
 	absolute(path string) string
-	locate(path string) place
+	locate(path string) pathClass
 }
 
-// place says who owns a path.
-type place int
+// pathClass says whose socket a path is, if any.
+type pathClass int
 
 const (
-	own     place = iota // the analysis can make a socket there
-	missing              // the same, but nothing exists
-	nowhere              // missing, and the analysis cannot make it
-	walled               // exists, but cannot be connected to
-	bare                 // a socket of the host, with no known wall before it
+	own     pathClass = iota // the analysis can make a socket there
+	missing                  // the same, but nothing exists
+	nowhere                  // missing, and the analysis cannot make it
+	walled                   // exists, but cannot be connected to
+	bare                     // a socket of the host, with no known wall before it
 )
 
 // judge classifies a call with an address; send is for sendto(2).

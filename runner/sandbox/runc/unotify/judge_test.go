@@ -15,14 +15,14 @@ type scene struct {
 	kind  string // of its socket
 	ports []uint16
 	names []string
-	paths map[string]place
+	paths map[string]pathClass
 }
 
 func (s scene) protocol() string               { return s.kind }
 func (s scene) listens(at netip.AddrPort) bool { return slices.Contains(s.ports, at.Port()) }
 func (s scene) named(name []byte) bool         { return slices.Contains(s.names, string(name)) }
 func (s scene) absolute(path string) string    { return process{pid: 1 << 30}.absolute(path) }
-func (s scene) locate(path string) place       { return s.paths[path] }
+func (s scene) locate(path string) pathClass   { return s.paths[path] }
 
 func TestJudge(t *testing.T) {
 	inet := func(s string) address { return address{inet: netip.MustParseAddrPort(s)} }
@@ -32,7 +32,7 @@ func TestJudge(t *testing.T) {
 	}
 	tcp, udp, raw := scene{kind: "tcp"}, scene{kind: "udp"}, scene{kind: "ip"}
 	serving := scene{kind: "tcp", ports: []uint16{5432, 8080}}
-	local := scene{kind: "unix", names: []string{"mine"}, paths: map[string]place{
+	local := scene{kind: "unix", names: []string{"mine"}, paths: map[string]pathClass{
 		"/run/postgresql/.s.PGSQL.5432": nowhere, "/data/s": walled, "/tmp/../data/s": walled, "/usr/lib/s": bare, "/usr/x/.s.PGSQL.1": bare,
 		"/tmp/.s.PGSQL.5432": missing, "/tmp/.s.PGSQL.1": own, "/tmp/s": missing,
 		"/run/nscd/socket": nowhere, "/run/uuidd/request": nowhere, "/dev/log": nowhere, "/opt/dev/log": nowhere,

@@ -91,7 +91,7 @@ func (p process) joined(path string) string {
 }
 
 // locate uses the process's root: ours would show the host.
-func (p process) locate(path string) place {
+func (p process) locate(path string) pathClass {
 	root, err := unix.Open(p.proc("root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nowhere
@@ -118,7 +118,7 @@ func (p process) locate(path string) place {
 const readOnly = 1
 
 // look classifies a path below a root. With EAGAIN it may be there: a path that an analysis hides in this way is an event.
-func look(root int, path string) (place, error) {
+func look(root int, path string) (pathClass, error) {
 	fd, err := beneath.Openat2(root, path, &unix.OpenHow{
 		Flags: unix.O_PATH, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
 	})

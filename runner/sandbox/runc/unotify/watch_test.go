@@ -234,7 +234,7 @@ func TestLocate(t *testing.T) {
 	must(t, os.Symlink(dir, dir+"/link"))
 	t.Chdir(dir)
 	p := process{pid: os.Getpid()}
-	for path, want := range map[string]place{
+	for path, want := range map[string]pathClass{
 		dir + "/file":         own,
 		"file":                own,
 		"./link/file":         own,

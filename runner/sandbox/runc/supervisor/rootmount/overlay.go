@@ -31,7 +31,7 @@ func (a Area) bindDirectory(target string, mount *os.File) (sandbox.SocketWall, 
 // bindFile mounts a single file on target: from an overlay of its directory, or plainly where there can be none, as where
 // only the host's root can search that directory.
 func (a Area) bindFile(target string, b sandbox.Bind, mount, parent *os.File) (sandbox.SocketWall, error) {
-	directory, err := givenOr(parent, filepath.Dir(b.Place))
+	directory, err := givenOr(parent, filepath.Dir(b.RealPath))
 	if err == nil {
 		defer directory.Close()
 		err = a.overlayFile(target, b, directory)
@@ -52,7 +52,7 @@ func (a Area) overlayFile(target string, b sandbox.Bind, directory *os.File) err
 }
 
 func (a Area) attachShown(target string, b sandbox.Bind) error {
-	file, err := inode.Open(filepath.Join(a.shown(), filepath.Base(b.Place)))
+	file, err := inode.Open(filepath.Join(a.shown(), filepath.Base(b.RealPath)))
 	if err != nil {
 		return err
 	}
