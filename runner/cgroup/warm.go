@@ -17,7 +17,7 @@ const turns = 25
 
 // Warm keeps the kernel ready to move a process, for at most turns or until stop is called (idempotent). A move waits for
 // an RCU grace period, some 10 ms, unless another came just before (kernel/rcu/sync.c, cgroup_threadgroup_rwsem). Moving
-// a process of ours to its own group changes nothing and does that wait concurrently. A move that is slow right after
+// a process of scidex-oci to its own group changes nothing and does that wait concurrently. A move that is slow right after
 // another means that others move too: they keep the kernel ready, and each move blocks all forks of the host. When 500
 // concurrent starts each moved until their run had its group, that took ten minutes, or never ended.
 func (p *Parent) Warm() (stop func()) {

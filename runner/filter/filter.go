@@ -1,5 +1,5 @@
 // Package filter embeds the seccomp filters of analyses, as programs for the kernel (seccomp(2)). scripts/build compiles
-// them (compile/), so that no run has to and no program of ours needs libseccomp (docs/adr/0017).
+// them (compile/), so that no run has to and no program of scidex-oci needs libseccomp (docs/adr/0017).
 package filter
 
 import (

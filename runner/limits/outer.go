@@ -37,7 +37,7 @@ func holdOuter(pid int, alone bool) *outerGroups {
 
 // collect reads the groups' counters. What others may have caused is a warning and no evidence.
 func (o *outerGroups) collect() (evidence result.Evidence, warnings []string) {
-	ours, shared := o.groups.Evidence()
+	own, shared := o.groups.Evidence()
 	if warning := sharedWarning(shared); warning != "" {
 		warnings = append(warnings, warning)
 	}
@@ -46,7 +46,7 @@ func (o *outerGroups) collect() (evidence result.Evidence, warnings []string) {
 			"the limits of the control groups around this run have changed while it ran: memory %d, cpus %g, pids %d (0: none)",
 			now.Memory, now.CPUs, now.Pids))
 	}
-	return evidenceOf(ours, 0), warnings
+	return evidenceOf(own, 0), warnings
 }
 
 // outerEnforced is enforcedBy for a run whose memory, CPUs and processes others' groups limit, or none. There is no

@@ -18,8 +18,8 @@ func ofAnotherRoot(root string, run catalog.Run) bool {
 // ofNamesake reports whether a run is of another machine with the same name and root path, as two named "localhost" may be.
 // A container may get a new machine-id at each start; then the root that it kept has the run's state file.
 func ofNamesake(root string, run catalog.Run) (bool, error) {
-	theirs, ours := workspace.LocationOf(run).Machine, workspace.MachineID()
-	if theirs == "" || ours == "" || theirs == ours {
+	recorded, current := workspace.LocationOf(run).Machine, workspace.MachineID()
+	if recorded == "" || current == "" || recorded == current {
 		return false, nil
 	}
 	_, err := os.Lstat(workspace.StatePath(root, run.Key))

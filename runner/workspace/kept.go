@@ -14,7 +14,7 @@ import (
 func SetAside(ctx context.Context, host *phase.Host, key catalog.Key) error {
 	kept, err := KeptBefore(ctx, host, key)
 	if err != nil || !kept {
-		return err // mkdir refuses a name taken by what is not ours
+		return err // mkdir refuses a name that is taken
 	}
 	path := RunDir(host.Tmp, key.ID)
 	return os.Rename(path, AsidePath(path, key.Attempt-1))

@@ -35,7 +35,7 @@ func newApp(p *command.Program) *cli.App {
 		Usage:           "run an analysis in a rootless container and keep what it made",
 		UsageText:       "scidex-oci [global flags] COMMAND [flags] [ARG...]",
 		Description:     about + "\n" + exitCodes,
-		HideVersion:     true, // ours says more
+		HideVersion:     true, // the flag below says more
 		Flags:           options.List(p.Options.Flags()...),
 		HideHelpCommand: true,
 		Writer:          p.Stdout,

@@ -38,14 +38,14 @@ func startDetached(p *command.Program, file events.Target) error {
 	if err != nil {
 		return fmt.Errorf("detach: %w", err)
 	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "launcher"), os.NewFile(uintptr(pair[1]), "caller")
-	defer ours.Close()
-	launcher, err := startLauncher(p, theirs, file)
-	if err = errors.Join(err, theirs.Close()); err != nil {
+	answers, launcherEnd := os.NewFile(uintptr(pair[0]), "launcher"), os.NewFile(uintptr(pair[1]), "caller")
+	defer answers.Close()
+	launcher, err := startLauncher(p, launcherEnd, file)
+	if err = errors.Join(err, launcherEnd.Close()); err != nil {
 		return fmt.Errorf("detach: %w", err)
 	}
 	answer := make([]byte, 1)
-	if n, _ := ours.Read(answer); n == 1 {
+	if n, _ := answers.Read(answer); n == 1 {
 		return cmp.Or(launcher.Process.Release(), announced(answer[0]))
 	}
 	var exit *exec.ExitError

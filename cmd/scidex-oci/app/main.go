@@ -60,8 +60,8 @@ func execute(args []string, p *command.Program) int {
 		err = p.ExecuteNet()
 	}
 	var unread *command.UsageError
-	var ours *bug
-	if (errors.As(err, &unread) || errors.As(err, &ours)) && wantsJSON(args, p.Env) {
+	var internal *bug
+	if (errors.As(err, &unread) || errors.As(err, &internal)) && wantsJSON(args, p.Env) {
 		refused := runner.Refused(spec.Analysis{}, &request.Error{Err: err}, p.Build.Version)
 		_ = screen.WriteJSON(p.Stdout, refused) // the exit code tells too
 	}
@@ -88,7 +88,7 @@ func readerGone(err error, stdout *screen.Stdout) bool {
 	return errors.Is(err, syscall.EPIPE) && errors.As(err, &at) && stdout.File != nil && at.Path == stdout.Name()
 }
 
-// bug is a bug of ours that was caught late.
+// bug is a bug of scidex-oci that was caught late.
 type bug struct{ what any }
 
 func (b *bug) Error() string {

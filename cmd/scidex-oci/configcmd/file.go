@@ -95,11 +95,11 @@ func (c configFile) lockNext() (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		ours, err := c.lock(f)
+		current, err := c.lock(f)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("lock %q: %w", f.Name(), err), f.Close())
 		}
-		if ours {
+		if current {
 			return f, nil
 		}
 		f.Close()
@@ -107,7 +107,7 @@ func (c configFile) lockNext() (*os.File, error) {
 }
 
 // lock waits for the lock of a file, and reports whether its name is still this file's.
-func (c configFile) lock(f *os.File) (ours bool, err error) {
+func (c configFile) lock(f *os.File) (current bool, err error) {
 	if err := flock.Lock(f, flock.Exclusive); err != nil {
 		return false, err
 	}

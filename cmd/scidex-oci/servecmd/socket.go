@@ -100,13 +100,13 @@ func listenAt(path string) (l listener, err error) {
 	if err != nil {
 		return l, err
 	}
-	ours, err := dir.Handle(name)
+	handle, err := dir.Handle(name)
 	if err != nil { // it was exchanged
 		return l, errors.Join(err, made.Close())
 	}
 	remove := sync.OnceFunc(func() {
-		_ = dir.Remove(name, ours) // another file may have its name by now
-		ours.Close()
+		_ = dir.Remove(name, handle) // another file may have its name by now
+		handle.Close()
 		dir.Close()
 	})
 	return listener{made, remove}, nil

@@ -37,9 +37,9 @@ func (f family) alone(c chain) []bool {
 // owns retries if a process has ended before its parent was read, or a group was removed before its processes were.
 func (f family) owns(dir string) bool {
 	for range 20 {
-		ours, err := f.count(dir)
+		all, err := f.count(dir)
 		if err == nil || !errors.Is(err, errGone) {
-			return ours && err == nil
+			return all && err == nil
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -59,7 +59,7 @@ func vanished(err error) error {
 // count reports whether all processes of a group and of those below it are the family's. Groups below may lack the
 // controller, and are then charged to this one.
 func (f family) count(dir string) (bool, error) {
-	ours := true
+	all := true
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return vanished(err)
@@ -72,16 +72,16 @@ func (f family) count(dir string) (bool, error) {
 			return vanished(err)
 		}
 		for _, pid := range pids {
-			if ours, err = f.has(pid); err != nil {
+			if all, err = f.has(pid); err != nil {
 				return err
 			}
-			if !ours {
+			if !all {
 				return fs.SkipAll
 			}
 		}
 		return nil
 	})
-	return ours, err
+	return all, err
 }
 
 // has walks up the parents. A process of another PID namespace has pid 0 and is a stranger.

@@ -206,9 +206,9 @@ func TestOuterEvidence(t *testing.T) {
 	own := func(h *cgrouptest.Host, text map[string]string) { h.Files("cg/slice/job", text) }
 	above := func(h *cgrouptest.Host, text map[string]string) { h.Files("cg/slice", text) }
 	for name, c := range map[string]struct {
-		members      []int
-		change       func(h *cgrouptest.Host)
-		ours, shared cgroup.Evidence
+		members     []int
+		change      func(h *cgrouptest.Host)
+		own, shared cgroup.Evidence
 	}{
 		"nothing": {change: func(*cgrouptest.Host) {}},
 		"its own limits": {
@@ -216,7 +216,7 @@ func TestOuterEvidence(t *testing.T) {
 				own(h, map[string]string{"memory.events.local": "oom 2\noom_kill 5", "pids.events": "max 6", "cpu.stat": "throttled_usec 80"})
 				above(h, map[string]string{"pids.events": "max 9"})
 			},
-			ours:   cgroup.Evidence{OOMKills: 3, PidsDenied: 2, Throttled: 30 * time.Microsecond, Shortage: cgroup.Shortage{Outer: 4096}},
+			own:    cgroup.Evidence{OOMKills: 3, PidsDenied: 2, Throttled: 30 * time.Microsecond, Shortage: cgroup.Shortage{Outer: 4096}},
 			shared: cgroup.Evidence{Shortage: cgroup.Shortage{Outer: 4096}},
 		},
 		"the limit above": {
@@ -224,19 +224,19 @@ func TestOuterEvidence(t *testing.T) {
 				own(h, map[string]string{"memory.events.local": "oom 1\noom_kill 3"})
 				above(h, map[string]string{"memory.events.local": "oom 4\noom_kill 0", "pids.events": "max 8"})
 			},
-			ours:   cgroup.Evidence{OOMKills: 1, Shortage: cgroup.Shortage{Outer: 8192}},
+			own:    cgroup.Evidence{OOMKills: 1, Shortage: cgroup.Shortage{Outer: 8192}},
 			shared: cgroup.Evidence{PidsDenied: 1, Shortage: cgroup.Shortage{Outer: 8192}},
 		},
 		"the host's memory": {
 			change: func(h *cgrouptest.Host) { own(h, map[string]string{"memory.events.local": "oom 1\noom_kill 3"}) },
-			ours:   cgroup.Evidence{OOMKills: 1},
+			own:    cgroup.Evidence{OOMKills: 1},
 		},
 		"with another in the group": {
 			members: []int{6},
 			change: func(h *cgrouptest.Host) {
 				own(h, map[string]string{"memory.events.local": "oom 2\noom_kill 5", "pids.events": "max 6"})
 			},
-			ours:   cgroup.Evidence{Shortage: cgroup.Shortage{Outer: 4096}},
+			own:    cgroup.Evidence{Shortage: cgroup.Shortage{Outer: 4096}},
 			shared: cgroup.Evidence{OOMKills: 3, PidsDenied: 2, Shortage: cgroup.Shortage{Outer: 4096}},
 		},
 		"with a process that is not shown": {
@@ -264,7 +264,7 @@ func TestOuterEvidence(t *testing.T) {
 				own(h, map[string]string{"memory.events.local": "oom 2\noom_kill 3"})
 				above(h, map[string]string{"memory.events.local": "oom 4\noom_kill 0"})
 			},
-			ours: cgroup.Evidence{OOMKills: 1},
+			own: cgroup.Evidence{OOMKills: 1},
 		},
 		"somebody is below": {
 			change: func(h *cgrouptest.Host) {
@@ -278,8 +278,8 @@ func TestOuterEvidence(t *testing.T) {
 			h, o := job(t, c.members...)
 			o.Watch(10)
 			c.change(h)
-			if ours, shared := o.Evidence(); ours != c.ours || shared != c.shared {
-				t.Errorf("ours   %+v, want %+v\nshared %+v, want %+v", ours, c.ours, shared, c.shared)
+			if own, shared := o.Evidence(); own != c.own || shared != c.shared {
+				t.Errorf("own   %+v, want %+v\nshared %+v, want %+v", own, c.own, shared, c.shared)
 			}
 		})
 	}

@@ -24,14 +24,14 @@ func (o *Groups) Watch(launcher int) {
 	o.before, o.alone = o.count(), o.census()
 }
 
-// Evidence is what the groups counted since Watch. Ours is this run's; shared is from groups with other members, and
+// Evidence is what the groups counted since Watch. Own is this run's; shared is from groups with other members, and
 // cannot be attributed.
 //
-// Why ours is certain: the kernel counts a kill in the group of the killed process (memcg_memory_event_mm), and a group's
+// Why own is certain: the kernel counts a kill in the group of the killed process (memcg_memory_event_mm), and a group's
 // members are children of members or were put there. If all were the launcher's descendants before the start and are at
 // the end, so was the killed one, unless someone with write access to cgroup.procs put a process there in between and the
 // kernel killed it. Launcher and supervisor are alive, or Evidence would not be called.
-func (o *Groups) Evidence() (ours, shared cgroup.Evidence) {
+func (o *Groups) Evidence() (own, shared cgroup.Evidence) {
 	now, alone := o.count(), o.census()
 	for i := range alone {
 		for level := range alone[i] {
@@ -40,30 +40,30 @@ func (o *Groups) Evidence() (ours, shared cgroup.Evidence) {
 	}
 	kills := now.kills - o.before.kills
 	if len(alone[0]) > 0 && alone[0][0] {
-		ours.OOMKills = kills
+		own.OOMKills = kills
 	} else {
 		shared.OOMKills = kills
 	}
-	ours.PidsDenied, shared.PidsDenied = split(o.before.denied, now.denied, alone[1])
-	us, them := split(o.before.throttled, now.throttled, alone[2])
-	ours.Throttled, shared.Throttled = time.Duration(us), time.Duration(them)
-	ours.Shortage.Outer = o.memory.Limit(o.before.reached, now.reached)
-	shared.Shortage = ours.Shortage
-	return ours, shared
+	own.PidsDenied, shared.PidsDenied = split(o.before.denied, now.denied, alone[1])
+	ownTime, sharedTime := split(o.before.throttled, now.throttled, alone[2])
+	own.Throttled, shared.Throttled = time.Duration(ownTime), time.Duration(sharedTime)
+	own.Shortage.Outer = o.memory.Limit(o.before.reached, now.reached)
+	shared.Shortage = own.Shortage
+	return own, shared
 }
 
-// split separates the counts of our own groups from shared ones. A group may include those below it (pids.events, since
+// split separates the counts of the run's own groups from shared ones. A group may include those below it (pids.events, since
 // Linux 6.11), so they are not added.
-func split(before, now []int64, alone []bool) (ours, shared int64) {
+func split(before, now []int64, alone []bool) (own, shared int64) {
 	for i := range now {
 		if alone[i] {
-			ours = max(ours, now[i]-before[i])
+			own = max(own, now[i]-before[i])
 		} else {
 			shared = max(shared, now[i]-before[i])
 		}
 	}
-	if ours > 0 {
-		return ours, 0
+	if own > 0 {
+		return own, 0
 	}
 	return 0, shared
 }

@@ -98,9 +98,9 @@ func (s Spool) Submit(ctx context.Context, args []string) error {
 	return err
 }
 
-// unheard is in sbatch's message where it had no connection to the controller, which so has made no job
+// noConnection is in sbatch's message if it had no connection to the controller, which so has made no job
 // (SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR in Slurm's errno.h).
-const unheard = "connect failure"
+const noConnection = "connect failure"
 
 // submit counts in asked the arrays that it has passed to Slurm.
 func (s Spool) submit(ctx context.Context, args []string, asked *int) error {
@@ -117,7 +117,7 @@ func (s Spool) submit(ctx context.Context, args []string, asked *int) error {
 		*asked++
 		// A call that is cut short may still have made a job.
 		out, err := call(context.WithoutCancel(ctx), "sbatch", append(given, s.ScriptPath(k))...)
-		if err != nil && strings.Contains(err.Error(), unheard) {
+		if err != nil && strings.Contains(err.Error(), noConnection) {
 			*asked--
 		}
 		if err != nil {

@@ -55,8 +55,8 @@ exec env -i PATH=%[9]s \
 // JobName is the name of the k-th array, by which it is found again.
 func (s Submission) JobName(k int) string { return fmt.Sprintf("%s-%d", s.Name, k) }
 
-// ours are the sbatch options that the script sets, and those that would change its meaning.
-var ours = []string{
+// reserved are the sbatch options that the script sets, and those that would change its meaning.
+var reserved = []string{
 	"--job-name", "-J", "--array", "-a", "--nodes", "-N", "--ntasks", "-n", "--cpus-per-task", "-c", "--mem", "--mem-per-cpu",
 	"--mem-per-gpu", "--time", "-t", "--time-min", "--signal", "--requeue", "--no-requeue", "--export", "--export-file",
 	"--get-user-env", "--output", "-o", "--error", "-e", "--input", "-i", "--chdir", "-D", "--wait", "-W", "--wrap", "--parsable",
@@ -72,7 +72,7 @@ func CheckArgument(arg string) error {
 	if !strings.HasPrefix(arg, "--") { // -p main, -pmain
 		name = arg[:2]
 	}
-	for _, one := range ours {
+	for _, one := range reserved {
 		if name == one || strings.HasPrefix(name, "--") && strings.HasPrefix(one, name) { // getopt_long(3) takes abbreviations
 			return fmt.Errorf("%q is set by scidex-oci itself, from the limits of the lines; leave it out", arg)
 		}

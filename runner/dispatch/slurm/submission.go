@@ -208,9 +208,9 @@ func (s Spool) Canceled() (bool, error) { return exists(filepath.Join(s.Dir, can
 
 // arrayOf is the number at the end of the name of a job of this submission.
 func (s Submission) arrayOf(name string) (k int, ok bool) {
-	number, ours := strings.CutPrefix(name, s.Name+"-")
+	number, own := strings.CutPrefix(name, s.Name+"-")
 	k, err := strconv.Atoi(number)
-	return k, ours && err == nil && k >= 0 && k < len(s.Arrays)
+	return k, own && err == nil && k >= 0 && k < len(s.Arrays)
 }
 
 func exists(path string) (bool, error) {

@@ -84,9 +84,9 @@ func (s Spool) readQueue(out string, all map[TaskID]Status) error {
 		if len(field) != 6 {
 			return fmt.Errorf("squeue said %q, which cannot be read", line)
 		}
-		k, ours := s.Submission.arrayOf(field[5])
+		k, own := s.Submission.arrayOf(field[5])
 		task, err := strconv.Atoi(field[1])
-		if !ours || err != nil {
+		if !own || err != nil {
 			continue // another job of the same user
 		}
 		reason := field[4]
@@ -105,10 +105,10 @@ func (s Spool) readAccounts(out string, all map[TaskID]Status) error {
 		if len(field) != 4 {
 			return fmt.Errorf("sacct said %q, which cannot be read", line)
 		}
-		k, ours := s.Submission.arrayOf(field[3])
+		k, own := s.Submission.arrayOf(field[3])
 		job, index, _ := strings.Cut(field[0], "_")
 		task, err := strconv.Atoi(index)
-		if _, known := all[TaskID{k, task}]; !ours || err != nil || known {
+		if _, known := all[TaskID{k, task}]; !own || err != nil || known {
 			continue
 		}
 		state, _, _ := strings.Cut(field[1], " ")

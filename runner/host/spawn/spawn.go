@@ -56,7 +56,7 @@ func Clone(namespaces uintptr, files ...*os.File) (_ *Child, err error) {
 	if err != nil {
 		return nil, err
 	}
-	process, _ := os.FindProcess(pid) // never fails; the child is ours, so its pid is not reused until it is reaped
+	process, _ := os.FindProcess(pid) // never fails; it is a child of this process, so its pid is not reused until it is reaped
 	child := &Child{Process: process, gate: gate, shared: shared}
 	if err := makeOrdinary(pid); err != nil {
 		return nil, errors.Join(err, child.discard())

@@ -41,15 +41,15 @@ var initOptions = map[string]struct {
 // init. None exceeds this process's hard limit, which only the host's root can raise (getrlimit(2)).
 func rlimits(asked []specs.POSIXRlimit) (limits []configs.Rlimit, options []string, err error) {
 	for _, l := range asked {
-		ours, isOurs := initOptions[l.Type]
+		option, isInits := initOptions[l.Type]
 		resource, isLibcontainers := resources[l.Type]
 		switch {
-		case isOurs:
-			hard, err := atMost(ours.resource, l.Hard)
+		case isInits:
+			hard, err := atMost(option.resource, l.Hard)
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", l.Type, err)
 			}
-			options = append(options, fmt.Sprintf("%s=%d", ours.option, hard))
+			options = append(options, fmt.Sprintf("%s=%d", option.option, hard))
 		case isLibcontainers:
 			hard, err := atMost(resource, l.Hard)
 			if err != nil {

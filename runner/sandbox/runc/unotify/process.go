@@ -90,7 +90,7 @@ func (p process) joined(path string) string {
 	return dir + "/" + path
 }
 
-// locate uses the process's root: ours would show the host.
+// locate uses the process's root: that of this process would show the host.
 func (p process) locate(path string) pathClass {
 	root, err := unix.Open(p.proc("root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
