@@ -1,5 +1,5 @@
 // Command scidex-oci-net is scidex-oci with what other hosts are needed for: PostgreSQL, S3, registries, the queue and the web
-// application; and with pages and tables of runs. scidex-oci executes it where it is asked for one of them.
+// application; and with pages and tables of runs. scidex-oci executes it when it is asked for one of them.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	// It was executed by a descriptor, whose number would be its name in ps. Where there is no /proc the run says so.
+	// It was executed by a descriptor, whose number would be its name in ps. If there is no /proc, the run says so.
 	_ = os.WriteFile("/proc/self/comm", []byte("scidex-oci"), 0)
 	app.Main(netcmds.New)
 }

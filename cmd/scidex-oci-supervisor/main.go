@@ -1,5 +1,5 @@
 // Command scidex-oci-supervisor is the supervisor of scidex-oci as a separate program, which starts faster than the whole
-// (docs/adr/0019). Only scidex-oci executes it, if it lies beside it and was built with it.
+// (docs/adr/0019). Only scidex-oci executes it, if both lie in one directory and are of one build.
 package main
 
 import (

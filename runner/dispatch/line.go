@@ -17,15 +17,15 @@ type Line struct {
 	Analysis spec.Analysis
 	Err      error // why it cannot be run
 	Rerun    bool  // it is run as it is now, also if its id is complete or failed
-	// Admit, where not nil, is called by the Work when all is ready for the analysis' first instruction. It returns when
+	// Admit, if not nil, is called by the Work when all is ready for the analysis' first instruction. It returns when
 	// that may start.
 	Admit func(context.Context) error
-	// Vacate, where not nil, is called by the Work when no process of the line's analysis is left: the next one may start
+	// Vacate, if not nil, is called by the Work when no process of the line's analysis is left: the next one may start
 	// while this one's outputs are read and committed.
 	Vacate func()
 }
 
-// Name is the id of a line, or its number where it has none.
+// Name is the id of a line, or its number if it has none.
 func (l Line) Name() string {
 	if l.Analysis.ID != "" {
 		return l.Analysis.ID

@@ -23,15 +23,15 @@ type Runs struct {
 	// AnyRoot, Overwrite and NoAudit are those of each request.Request.
 	AnyRoot, Overwrite, NoAudit bool
 	Caller                      request.Caller
-	// Hook, where not nil, makes the post-process command of a line, and what to call after it.
+	// Hook, if not nil, makes the post-process command of a line, and what to call after it.
 	Hook      func(Line) (hook *request.Hook, done func())
 	Suspended *SuspendGroup
 	// At adds a line's location to the error that refuses it, and may say the error in the caller's own words.
 	At func(number int, err error) error
-	// Started, where not nil, is called when the analysis of a line may start, and Used with what it uses.
+	// Started, if not nil, is called when the analysis of a line may start, and Used with what it uses.
 	Started func(Line)
 	Used    func(line Line, id string, usage event.Usage)
-	// Events, where not nil, takes the events of all runs.
+	// Events, if not nil, takes the events of all runs.
 	Events Events
 }
 
@@ -143,7 +143,7 @@ func (r *Runs) Refuse(line Line, err error) Outcome {
 	return r.finish(r.refuse(line, r.at(line, err)))
 }
 
-// PostProcess calls only the post-process command of a committed run of a line. It returns false where there is none.
+// PostProcess calls only the post-process command of a committed run of a line. It returns false if there is no such command.
 func (r *Runs) PostProcess(ctx context.Context, line Line, last result.Result, stop <-chan request.StopSignal) (Outcome, bool) {
 	if r.Hook == nil {
 		return Outcome{}, false

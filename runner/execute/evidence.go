@@ -45,7 +45,7 @@ func (e *execution) salvage() error {
 	return err
 }
 
-// readCounters reads the counters of the control groups, and of processes where no group is the run's own.
+// readCounters reads the counters of the control groups, and of processes if no group is the run's own.
 func (e *execution) readCounters() (err error) {
 	last, source := meter.Sample{MemoryPeak: e.exit.MemoryPeak, CPU: e.exit.CPU}, result.FromProcesses
 	if e.Space.Limits.Own() {

@@ -8,7 +8,7 @@ import (
 )
 
 // sendOn starts the proxy of an analysis that may send requests, before it starts, and returns what counts them; nil and nil for one that
-// may not. From then on the proxy alone has the socket: when it has ended, in whatever way, nothing listens.
+// may not. From then on only the proxy has the socket: when it has ended, in whatever way, nothing listens.
 func sendOn(created *sandbox.Created, policy egress.Policy, p *plan.Plan, tell func(result.Request)) (*egress.Process, *result.Requests, error) {
 	if created.Listener == nil {
 		return nil, nil, nil

@@ -12,7 +12,7 @@ type stdinError struct{ error }
 
 func (e *stdinError) Unwrap() error { return e.error }
 
-// openStdin prepares what is passed on as standard input; nil where that is empty.
+// openStdin prepares what is passed on as standard input; nil if that is empty.
 func openStdin(req request.Request, ingest *cas.Ingest) (*streams.Feed, error) {
 	if req.Stdin == nil {
 		return nil, nil // there is none, which is no error

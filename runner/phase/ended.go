@@ -13,7 +13,7 @@ import (
 )
 
 // Ended is how an analysis ended, and all that the phases after it need. It is also the exit record, the head of a file
-// beside the state file whose entries are what was staged: with it gc finishes the work of a killed launcher.
+// next to the state file, whose entries are what was staged: with it gc finishes the work of a killed launcher.
 type Ended struct {
 	Key      catalog.Key     `json:"-"` // the row has it
 	Analysis spec.Analysis   `json:"-"` // the row has it

@@ -88,7 +88,7 @@ func (p *Plan) ActionID(report result.Report) (*string, error) {
 	return &id, nil
 }
 
-// fixedInputs returns the inputs of a report in path order; known is false where one may have changed.
+// fixedInputs returns the inputs of a report in path order; known is false if one may have changed.
 func fixedInputs(inputs []result.Input) (fixed []actionInput, known bool) {
 	for _, in := range inputs {
 		if !IsFixed(in) {

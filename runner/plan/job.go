@@ -15,11 +15,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Own are files of the run that its analysis reads; nil where there is none.
+// Own are files of the run that its analysis reads; nil if it has none.
 type Own struct {
 	Script *os.File // the kept script
 	Stdin  *os.File // the standard input, the read end of a pipe
-	// Terminal is all three streams in place of pipes.
+	// Terminal is all three streams instead of pipes.
 	Terminal *os.File
 	Trace    map[string]string // the variables of its trace context
 }

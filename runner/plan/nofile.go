@@ -11,7 +11,7 @@ func (i ids) noFile() uint64 {
 	return filesFor(limit.Max, i.self)
 }
 
-// filesFor returns the highest RLIMIT_NOFILE to give below the caller's hard limit, 0 where that is enough for the default:
+// filesFor returns the highest RLIMIT_NOFILE to give below the caller's hard limit, 0 if that is enough for the default:
 // only the host's root can raise a hard limit (getrlimit(2)).
 //
 // With a single id the account's descriptors in flight in sockets count together, and each sender compares them with its own

@@ -217,7 +217,7 @@ func complete(a spec.Analysis) (spec.Analysis, error) {
 	return a, a.Validate()
 }
 
-// defaultInput is ./data or ./docs where it exists and none was requested.
+// defaultInput is ./data or ./docs if it exists and none was requested.
 func defaultInput(asked, usual string) string {
 	if asked != "" {
 		return asked

@@ -20,7 +20,7 @@ func (p *Plan) listen() uint16 {
 	return spec.ProxyPort
 }
 
-// Egress is what the proxy of the run is told.
+// Egress is what the proxy of the run may send, and where.
 func (p *Plan) Egress() egress.Config {
 	return egress.Config{Hosts: p.Analysis.AllowHosts, Upload: int64(p.Analysis.Upload)}
 }

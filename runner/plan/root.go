@@ -20,7 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Base is the directory that an analysis has as "/" in place of the host's programs.
+// Base is the directory that an analysis has as "/" instead of the host's programs.
 type Base struct {
 	inputs.Input
 	Image *image.Root // nil: a directory without a known digest
@@ -40,7 +40,7 @@ func (p *Plan) openRoot(ctx context.Context, host *phase.Host, o inputs.Opener) 
 	return err
 }
 
-// openRootfs opens the analysis' "/" where that is not the host's; nil where it is. One that must not be shown is returned with
+// openRootfs opens the analysis' "/" if that is not the host's; nil if it is. One that must not be shown is returned with
 // the error.
 func openRootfs(ctx context.Context, host *phase.Host, a spec.Analysis, o inputs.Opener) (*Base, error) {
 	switch {
@@ -142,7 +142,7 @@ func (b *Base) Sound() error {
 	return b.check.wait()
 }
 
-// Alarm is closed on damage; nil where there is no check.
+// Alarm is closed on damage; nil if there is no check.
 func (b *Base) Alarm() <-chan struct{} {
 	if b == nil || b.Image == nil {
 		return nil

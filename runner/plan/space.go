@@ -27,7 +27,7 @@ func (p *Plan) Bounds() outputs.Bounds {
 	return outputs.Bounds{MaxEntries: p.Analysis.WorkFiles, MaxBytes: int64(p.Analysis.WorkSize)}
 }
 
-// tmpfs are the options of /work in the outer namespace; nil where it is on disk.
+// tmpfs are the options of /work in the outer namespace; nil if it is on disk.
 func (p *Plan) tmpfs() []string {
 	if !p.InMemory() {
 		return nil

@@ -46,7 +46,7 @@ type Request struct {
 	NoAudit bool
 	// Caller is for hints, and for what a mistyped path may have meant.
 	Caller Caller
-	// Hook, where not nil, gets the result after the commit.
+	// Hook, if not nil, gets the result after the commit.
 	Hook *Hook
 	// Overwrite lets Export write into a directory that is not empty.
 	Overwrite bool
@@ -73,9 +73,9 @@ type Request struct {
 	Waiting func(what string)
 	// Stop ends the analysis: the first receive sends SIGTERM and grants the grace period, the second one kills it.
 	Stop <-chan StopSignal
-	// Suspender, where not nil, can suspend the analysis while it runs.
+	// Suspender, if not nil, can suspend the analysis while it runs.
 	Suspender *suspend.Suspender
-	// Admit, where not nil, is called when everything is ready for the analysis' first instruction, and returns when it may
+	// Admit, if not nil, is called when everything is ready for the analysis' first instruction, and returns when it may
 	// start. A stop request cancels its context.
 	Admit func(context.Context) error
 }

@@ -70,7 +70,7 @@ func (e *Exit) Date(started, now time.Time) {
 	}
 }
 
-// Usage is a run's use as seen in the container's /proc, where no control group reports it.
+// Usage is a run's use as seen in the container's /proc, if no control group reports it.
 type Usage struct {
 	Memory    int64 `json:"memory"`    // bytes, sum of resident sets: shared pages count more than once
 	Processes int64 `json:"processes"` // including threads, like the limit

@@ -10,7 +10,7 @@ import (
 )
 
 // A note is what a command that was started ahead says (Job.Ahead): NoteReady in its first line, and then what it has
-// imported; anything else where it is of no use. A NUL ends it. It comes from a process of the container.
+// imported; anything else if it is of no use. A NUL ends it. It comes from a process of the container.
 const (
 	NoteReady = "ready"
 	// noteHook comes before the note, with a NUL of its own: nothing of the script was executed, and what comes decides whether it will be.

@@ -20,7 +20,7 @@ import (
 var ErrLost = errors.New("the supervisor is gone")
 
 // Supervisor is a process that starts, watches and ends what runs have in it, and holds no credentials. It is also the Session of the
-// run that it was started for, if that has it alone: closing it ends all of them.
+// run that it was started for, if no other run uses it: closing it ends all of them.
 type Supervisor interface {
 	Session
 	// Open opens a session for a further run. It is safe for concurrent use.
@@ -91,7 +91,7 @@ func (c *Created) LetGo() error {
 
 // Watch receives events of a running analysis.
 type Watch struct {
-	// Landlock is called before Started with the version of Landlock that holds the analysis, 0 where none does; nil: not called.
+	// Landlock is called before Started with the version of Landlock that holds the analysis, 0 if none does; nil: not called.
 	Landlock func(version int)
 	Started  func(at time.Time)
 	Usage    func(Usage)

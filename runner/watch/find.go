@@ -94,7 +94,7 @@ func noAttempt(ctx context.Context, of catalog.Catalog, name string, err error) 
 	return fmt.Errorf("no run %q: the catalog has %s %s of it; type %s for the last", last.ID+"@"+attempt, word, strings.Join(attempts, ", "), last.ID)
 }
 
-// nearID is the error of a mistyped id, nil where no run of the newest has a similar one.
+// nearID is the error of a mistyped id, nil if no run of the newest has a similar one.
 func nearID(ctx context.Context, of catalog.Catalog, name string, err error) error {
 	id, _, _ := strings.Cut(name, "@")
 	if !errors.Is(err, catalog.ErrNotFound) || id == "" {

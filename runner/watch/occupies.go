@@ -9,7 +9,7 @@ import (
 )
 
 // Occupies reports whether a process of this host holds a run, of any root, in the directory that a further attempt at its
-// analysis would have here. Where that is not visible, as in the root of another user, it does not.
+// analysis would have here. If that is not visible, as in the root of another user, it does not.
 func Occupies(host *phase.Host, run catalog.Run) bool {
 	location := workspace.LocationOf(run)
 	path := location.State

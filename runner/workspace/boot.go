@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// BootID is random_boot_id of the kernel (proc_sys_kernel(5)); empty where there is none.
+// BootID is random_boot_id of the kernel (proc_sys_kernel(5)); empty if there is none.
 func BootID() string {
 	raw, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

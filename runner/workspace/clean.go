@@ -47,7 +47,7 @@ func (w *Workspace) empty(ctx context.Context, keep bool) (lost []string, err er
 	return lost, nil
 }
 
-// revive starts another supervisor where that of the run is dead.
+// revive starts another supervisor if that of the run is dead.
 func (w *Workspace) revive(ctx context.Context) error {
 	if w.Supervisor != nil && w.Supervisor.Alive() {
 		return nil

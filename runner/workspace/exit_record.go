@@ -11,10 +11,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
-// ExitRecordPath is the record's, beside a state file.
+// ExitRecordPath is the path of the record that belongs to a state file.
 func ExitRecordPath(state string) string { return strings.TrimSuffix(state, ".json") + ".aftermath" }
 
-// KeepExitRecord writes the record of a run beside its state file. It is not synced: after a power cut the working
+// KeepExitRecord writes the record of a run next to its state file. It is not synced: after a power cut the working
 // directory is not known to be whole either.
 func KeepExitRecord(state string, ended phase.Ended) error {
 	f, err := record.Create(ExitRecordPath(state))
@@ -36,7 +36,7 @@ func KeepExitRecord(state string, ended phase.Ended) error {
 }
 
 // ReadExitRecord reads the record of a run, with what was staged. It is missing where the launcher was killed before, and
-// damaged where it was killed while writing. The key and the analysis are in the row.
+// damaged if it was killed while writing. The key and the analysis are in the row.
 func ReadExitRecord(state string) (ended phase.Ended, err error) {
 	content, err := record.Open(ExitRecordPath(state), &ended)
 	if err != nil {

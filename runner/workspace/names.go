@@ -50,7 +50,7 @@ func StatePath(root string, key catalog.Key) string {
 	return filepath.Join(root, "runs", key.String()+".json")
 }
 
-// Ignore is err, or nil where it is the harmless one.
+// Ignore is err, or nil if it is the harmless one.
 func Ignore(err, harmless error) error {
 	if errors.Is(err, harmless) {
 		return nil

@@ -25,7 +25,7 @@ type Workdir struct {
 	Dev, Ino        uint64
 }
 
-// MakeWorkdir makes the run's directory with one mkdir: an existing name is an error and left alone. Its parent is opened
+// MakeWorkdir makes the run's directory with one mkdir: an existing name is an error, and what has it stays as it is. Its parent is opened
 // once, so that it cannot be replaced meanwhile. uid and gid are who may enter /work besides root until the supervisor hands
 // it on.
 func MakeWorkdir(path string, uid, gid int) (_ *Workdir, err error) {

@@ -89,7 +89,7 @@ func commands(p *command.Program) []*cli.Command {
 	return all
 }
 
-// replace puts commands in the place of their entries, also among those of a group.
+// replace puts commands where their entries are, also among those of a group.
 func replace(all, net []*cli.Command) {
 	for i, entry := range all {
 		at := slices.IndexFunc(net, func(c *cli.Command) bool { return c.Name == entry.Name })

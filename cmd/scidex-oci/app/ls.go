@@ -78,7 +78,7 @@ func runList(ctx context.Context, p *command.Program, st *stores.Stores, o listO
 	return nil
 }
 
-// nothing is the sentence in place of runs.
+// nothing is the sentence that is printed instead of runs.
 func (o listOptions) nothing() string {
 	if o.filter.Chooses() {
 		return "scidex-oci: no run matches; scidex-oci ls without flags lists the newest"

@@ -136,7 +136,7 @@ func runOutputsCat(ctx context.Context, p *command.Program, st *stores.Stores, n
 	return printBlob(ctx, p, st, entry.SHA256, p.Stdout.File)
 }
 
-// asShown finds an output by its name as shown in a table, where it may be escaped.
+// asShown finds an output by its name as shown in a table, in which it may be escaped.
 func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path string) (outputs.Entry, error) {
 	var found *outputs.Entry
 	var paths []string

@@ -105,7 +105,7 @@ func (s statistics) unlabelled() bool {
 	return s.By != nil && !slices.ContainsFunc(s.Groups, func(g stats.Group) bool { return g.Label != nil })
 }
 
-// tellLabels names the labels that the runs have in place of the one that groups them.
+// tellLabels names the labels that the runs have instead of the one that groups them.
 func tellLabels(ctx context.Context, w io.Writer, cat catalog.Catalog, o statsOptions) error {
 	filter, err := o.filter.At(time.Now())
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 )
 
-// stdin is the standard input that the analysis gets; nil where it is empty. That of a detached run would end with its
+// stdin is the standard input that the analysis gets; nil if it is empty. That of a detached run would end with its
 // caller, and a terminal is for a person.
 func (s *invocation) stdin() io.Reader {
 	file, ok := s.program.Stdin.(*os.File)
@@ -33,7 +33,7 @@ func passable(file *os.File) bool {
 	return info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0
 }
 
-// idleShell is the command where it is a shell that a person at a terminal wants to type into, else "".
+// idleShell is the command if it is a shell that a person at a terminal wants to type into, else "".
 func (s *invocation) idleShell() string {
 	file, ok := s.program.Stdin.(*os.File)
 	words := s.request.Analysis.Command

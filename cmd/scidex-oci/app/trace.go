@@ -18,7 +18,7 @@ type traceFile struct {
 	main   int64 // when this program began to read the command line; 0: it has read it
 }
 
-// newTrace reads the option and starts a trace where it is given, or spans are asked for. It refuses a file that could not be made at the end.
+// newTrace reads the option and starts a trace if it is given, or spans are asked for. It refuses a file that could not be made at the end.
 func newTrace(given options.Text, spans bool, began, main int64) (*traceFile, error) {
 	f := &traceFile{tracer: &trace.Tracer{}, main: main}
 	f.tracer.Add(trace.Span{Lane: trace.Run, Name: "start of the process", Start: began, End: main})

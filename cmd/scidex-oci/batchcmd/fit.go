@@ -29,7 +29,7 @@ func (b *invocation) fit(survey batch.Survey) error {
 	return nil
 }
 
-// fitOverlapping has lines overlap where there is room for that.
+// fitOverlapping has lines overlap if the limits allow it.
 func (b *invocation) fitOverlapping(asked int, demand headroom.Demand) (fits int, short string, err error) {
 	apart := demand
 	demand.Lines = admission.Overlapping
@@ -40,8 +40,8 @@ func (b *invocation) fitOverlapping(asked int, demand headroom.Demand) (fits int
 	return admission.Fit(asked, apart)
 }
 
-// overlap reports whether a line may start while the outputs of another are harvested and committed: not where the outcome
-// of that one decides whether it may, nor with a post-process command, nor where there is no room for both.
+// overlap reports whether a line may start while the outputs of another are harvested and committed: not if the outcome
+// of that one decides whether it may, nor with a post-process command, nor if the limits do not allow both.
 func (b *invocation) overlap() bool {
 	return !b.apart && b.options.maxFailures == 0 && b.options.retries == 0 && b.request.Hook == nil
 }

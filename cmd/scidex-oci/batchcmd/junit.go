@@ -17,7 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch/junit"
 )
 
-// logTail is how much of the end of a log is shown where it does not fit, in bytes.
+// logTail is how much of the end of a log is shown if it does not fit, in bytes.
 const logTail = 8 << 10
 
 // junitReport is the --junit of a batch.

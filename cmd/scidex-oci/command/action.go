@@ -19,7 +19,7 @@ func (p *Program) ForOne(do func(ctx context.Context, st *stores.Stores, given s
 	}
 }
 
-// Loaded is the action of a command that uses the options alone, with least to most arguments, as in Args.
+// Loaded is the action of a command that uses only the options, with least to most arguments, as in Args.
 func (p *Program) Loaded(least, most int, do func(ctx context.Context, given []string) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		given, err := Args(c, least, most)

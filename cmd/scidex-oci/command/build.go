@@ -41,7 +41,7 @@ func (b *Build) fill(info *debug.BuildInfo) {
 }
 
 // unreleased is the version of a build between releases. Results and crates have only the version, so it names the commit
-// where that is known.
+// if that is known.
 func (b Build) unreleased() string {
 	if b.Commit == "" {
 		return "devel"

@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
-// DecompressEntry stands for the hidden command of scidex-oci-net that DecompressByNet executes.
+// DecompressEntry is the entry of the hidden command of scidex-oci-net that DecompressByNet executes.
 func DecompressEntry() *cli.Command {
 	entry := NetEntry("decompress", "")
 	entry.Hidden = true

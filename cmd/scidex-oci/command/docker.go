@@ -2,7 +2,7 @@ package command
 
 import "slices"
 
-// dockerFlag returns what to type in place of a flag of docker run, "" for other flags.
+// dockerFlag returns what to type instead of a flag of docker run, "" for other flags.
 func dockerFlag(name string) string {
 	const (
 		bind     = "bind a directory with --data DIR (read as /data) or a file with --input FILE (read below /inputs)"

@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// habits are what to type in place of commands of other programs.
+// habits are what to type instead of commands of other programs.
 var habits = map[string]string{
 	"status": `ls" or "scidex-oci show ID`,
 	"list":   "ls", "ps": "ls", "inspect": "show", "kill": "stop", "pull": "image pull", "rmi": "image rm", "images": "image ls",

@@ -21,7 +21,7 @@ const netProgram = "scidex-oci-net"
 // netBuild is the SHA-256, in hex, of the scidex-oci-net built with this program; scripts/build sets it.
 var netBuild string
 
-// NetEntry stands for a command of scidex-oci-net in the help of scidex-oci.
+// NetEntry is the entry of a command of scidex-oci-net in the help of scidex-oci.
 func NetEntry(name, usage string) *cli.Command { return &cli.Command{Name: name, Usage: usage} }
 
 // isNetEntry reports whether a command is only an entry.

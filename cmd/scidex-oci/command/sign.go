@@ -6,7 +6,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/signing"
 )
 
-// SignEntry stands for the hidden command of scidex-oci-net that signs the statements of runs.
+// SignEntry is the entry of the hidden command of scidex-oci-net that signs the statements of runs.
 func SignEntry() *cli.Command {
 	entry := NetEntry(signing.Command, "")
 	entry.Hidden = true

@@ -27,7 +27,7 @@ const (
 	spanGrace = 2 * time.Second
 )
 
-// ExportSpansEntry stands for the hidden command of scidex-oci-net that sends spans (docs/adr/0049).
+// ExportSpansEntry is the entry of the hidden command of scidex-oci-net that sends spans (docs/adr/0049).
 func ExportSpansEntry() *cli.Command {
 	entry := NetEntry("export-spans", "")
 	entry.Hidden = true
@@ -48,7 +48,7 @@ type spanSender struct {
 	failed  bool // which was said
 }
 
-// spanQueue is where runs put their spans; nil where none are asked for.
+// spanQueue is where runs put their spans; nil if none are asked for.
 func (p *Program) spanQueue(log *slog.Logger) *spans.Queue {
 	if !p.AsksForSpans() {
 		return nil
@@ -60,7 +60,7 @@ func (p *Program) spanQueue(log *slog.Logger) *spans.Queue {
 	return p.spans.queue
 }
 
-// ParentSpan is the span that this process is a part of; the zero Context where there is none that is valid.
+// ParentSpan is the span that this process is a part of; the zero Context if there is no valid one.
 func (p *Program) ParentSpan(log *slog.Logger) spans.Context {
 	parent := p.Env.Text("TRACEPARENT")
 	if parent == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// unknown is the error of a flag that the command does not have. It names what to type instead where that is known.
+// unknown is the error of a flag that the command does not have. It names what to type instead if that is known.
 func (p *parser) unknown(arg, given string) error {
 	shown, _, _ := strings.Cut(arg, "=")
 	if instead := p.docker(given); instead != "" {
@@ -54,7 +54,7 @@ func (p *parser) commands() []string {
 	return slices.DeleteFunc(slices.Clone(p.path), func(word string) bool { return strings.HasPrefix(word, "-") })
 }
 
-// docker returns what to type in place of a flag of docker run, which the commands that run analyses are mistaken for.
+// docker returns what to type instead of a flag of docker run, which the commands that run analyses are mistaken for.
 func (p *parser) docker(given string) string {
 	if !p.runs {
 		return ""
@@ -62,7 +62,7 @@ func (p *parser) docker(given string) string {
 	return dockerFlag(given)
 }
 
-// afterScript says how to pass an unknown flag to the script of the command line. It is empty where there is none.
+// afterScript says how to pass an unknown flag to the script of the command line. It is empty if there is no script.
 func (p *parser) afterScript(before, arg string) string {
 	if !p.another {
 		return ""

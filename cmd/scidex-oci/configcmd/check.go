@@ -48,7 +48,7 @@ func checkAnalysis(c *options.Config) error {
 	return a.Validate()
 }
 
-// checkStores looks at what only commands with stores read. Their places are looked at where they are set alone: without
+// checkStores looks at what only commands with stores read. Where they are is looked at only if they are set: without
 // one they depend on the environment.
 func checkStores(c *options.Config, env options.Lookup, key string) error {
 	switch key {

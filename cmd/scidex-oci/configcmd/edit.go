@@ -243,7 +243,7 @@ func encodeNode(node *yaml.Node) (string, error) {
 	return strings.TrimSuffix(string(text), "\n"), err
 }
 
-// scalar is a value that YAML reads as the same text, quoted where it must be.
+// scalar is a value that YAML reads as the same text, quoted if it must be.
 func scalar(value string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Value: value}
 	var plain any

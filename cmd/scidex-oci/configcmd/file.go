@@ -20,7 +20,7 @@ type configFile struct {
 	name, path string
 }
 
-// changeFile replaces a config file by what edit makes of its text, which is empty where there is no file yet. It follows
+// changeFile replaces a config file by what edit makes of its text, which is empty if there is no file yet. It follows
 // symbolic links, keeps mode and owner, and takes turns with other processes.
 func changeFile(path string, edit func(text string) (string, error)) (err error) {
 	c, err := find(path)

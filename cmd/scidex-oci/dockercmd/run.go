@@ -104,7 +104,7 @@ func (c *container) words(image found) []string {
 	return slices.Concat(image.entrypoint, c.command)
 }
 
-// idFile is the file of --cidfile, which stays open, so that no other is removed in its place. Nil: there is none.
+// idFile is the file of --cidfile, which stays open, so that no other file is removed instead. Nil: there is none.
 type idFile struct {
 	dir  *userdir.Dir
 	name string
@@ -131,7 +131,7 @@ func (c *container) writeID() (*idFile, error) {
 	return id, nil
 }
 
-// remove removes it, as docker does where there is no container.
+// remove removes it, as docker does if it made no container.
 func (i *idFile) remove() error {
 	if i == nil {
 		return nil

@@ -67,7 +67,7 @@ func (t Target) inherited() error {
 	return nil
 }
 
-// Open makes the Writer of a target. It is nil where there is no target.
+// Open makes the Writer of a target. It is nil if there is no target.
 func Open(p *command.Program, t Target) (*Writer, error) {
 	if t.Text == "" {
 		return nil, nil // events are not asked for

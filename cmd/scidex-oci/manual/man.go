@@ -13,7 +13,7 @@ type roff struct{ bytes.Buffer }
 // reads descriptions as Markdown, where SCIDEX_OCI_ROOT is half italic, and does not fill lines. A Markdown parser and text/template
 // would be part of every process, which are 0.3 MB.
 
-// Man is the page for man(1); see is its section SEE ALSO. Lines are broken between words alone, as in Help.
+// Man is the page for man(1); see is its section SEE ALSO. Lines are broken only between words, as in Help.
 func (p Page) Man(see string) []byte {
 	var r roff
 	name := strings.ReplaceAll(p.Name, " ", "-")

@@ -92,7 +92,7 @@ func Grouped(flags []cli.Flag, names []string) []Group {
 	return helpLast(groups)
 }
 
-// helpLast moves --help to the end where it would be a group of its own.
+// helpLast moves --help to the end if it would be a group of its own.
 func helpLast(groups []Group) []Group {
 	if len(groups) > 1 && groups[0].Name == "" && len(groups[0].Flags) == 1 {
 		last := &groups[len(groups)-1]

@@ -84,7 +84,7 @@ func (t *tools) readOutput(ctx context.Context, _ *mcp.CallToolRequest, in readI
 	return nil, out, nil
 }
 
-// imageAnswer has a figure beside what is known of it.
+// imageAnswer has a figure and what is known of it.
 func imageAnswer(out readOutput, picture mcp.Content, err error) (*mcp.CallToolResult, readOutput, error) {
 	if err != nil {
 		return nil, out, err
@@ -96,7 +96,7 @@ func imageAnswer(out readOutput, picture mcp.Content, err error) (*mcp.CallToolR
 	return answer, out, err
 }
 
-// fill sets the text of a piece, where it is text.
+// fill sets the text of a piece, if it is text.
 func (out *readOutput) fill(piece []byte, in readInput) {
 	if bytes.IndexByte(piece, 0) >= 0 {
 		out.Kind = kindBinary

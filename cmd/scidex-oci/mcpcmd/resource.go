@@ -78,7 +78,7 @@ const (
 	plainType  = "text/plain"
 )
 
-// safeType is the media type that a client is told: none that it might execute, as it might HTML and SVG.
+// safeType is the media type that a client gets: none that it might execute, as it might HTML and SVG.
 func safeType(mediaType string) string {
 	switch mediaType {
 	case png, "image/jpeg", "text/csv", "text/tab-separated-values", "application/json":

@@ -13,7 +13,7 @@ const mostListed = 50
 // outputScheme begins the URI of an output.
 const outputScheme = "scidex-oci://runs/"
 
-// verdict is how a run ended, or stands. It names no path of the host.
+// verdict is how a run ended, or its state until then. It names no path of the host.
 type verdict struct {
 	ID            string               `json:"id"`
 	Attempt       int                  `json:"attempt"`

@@ -33,7 +33,7 @@ func configPaths(env Lookup) []string {
 // OperatorConfig is the config file of all users.
 const OperatorConfig = "/etc/scidex-oci/config.yaml"
 
-// allowHost is a flag of the command line and a field of manifests alone: no default opens a way out.
+// allowHost is only a flag of the command line and a field of manifests: no default opens a way out.
 const allowHost = "allow-host"
 
 // These are no flags: they restrict those who choose flags.

@@ -18,7 +18,7 @@ type Config struct {
 	Retention Retention
 }
 
-// ParseConfig parses the text of a config file in the directory dir. Messages name the keys alone.
+// ParseConfig parses the text of a config file in the directory dir. Messages name only the keys, not the file.
 func ParseConfig(data []byte, dir string) (*Config, error) {
 	c := &Config{}
 	flags := configFlags(&c.Global, &c.Run)

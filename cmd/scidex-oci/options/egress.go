@@ -63,7 +63,7 @@ func (l layer) addEgress(p *egress.Policy) error {
 	return nil
 }
 
-// checkEgress refuses a bad value where it stands.
+// checkEgress refuses a bad value of one source.
 func checkEgress(name string, list []string) (err error) {
 	switch name {
 	case key(allowHosts):

@@ -109,7 +109,7 @@ func (l layer) restrictions(operator string) ([]binds.Allowed, error) {
 	return append(l.allowed(), system.allowed()...), err
 }
 
-// operators is the operator's config file, empty where it is this layer itself.
+// operators is the operator's config file, empty if it is this layer itself.
 func (l layer) operators(operator string) (layer, error) {
 	if l.file == operator {
 		return layer{}, nil

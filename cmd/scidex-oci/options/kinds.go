@@ -137,7 +137,7 @@ func Pairs(to *map[string]string, name, usage string) *Flag {
 	return Values(to, name, usage, func(t Text) (map[string]string, error) { return pairsOf(t, nil) })
 }
 
-// pairsOf parses K=V values, and where env is given K alone for the environment's value. On an error, the first, it has what
+// pairsOf parses K=V values, and if env is given, also K for the environment's value. On an error, the first, it has what
 // could be read.
 func pairsOf(t Text, env Lookup) (map[string]string, error) {
 	var first error

@@ -8,7 +8,7 @@ import (
 // Lookup finds a variable of the environment, as os.LookupEnv does.
 type Lookup func(name string) (string, bool)
 
-// Text is the variable's value, "" where it is unset.
+// Text is the variable's value, "" if it is unset.
 func (l Lookup) Text(name string) string {
 	value, _ := l(name)
 	return value
@@ -22,7 +22,7 @@ type layer struct {
 	file   string                   // the config file; empty for the others
 }
 
-// layers are all sources in order of precedence: command line, environment, config file. The first may stand alone.
+// layers are all sources in order of precedence: command line, environment, config file. The first may be the only one.
 type layers []layer
 
 // The indexes of layers.

@@ -12,10 +12,10 @@ type Run struct {
 	Hook
 	File, Events, Trace    Text
 	Again                  string // the name of a run
-	Shell                  string // the name of a run, of run alone
+	Shell                  string // the name of a run; only of the command run
 	NoAudit                bool
 	Overwrite, JSON, Quiet bool
-	Detach, Reuse          bool // of run alone
+	Detach, Reuse          bool // only of the command run
 }
 
 // Flags are the flags of a request, including that of --min-free.

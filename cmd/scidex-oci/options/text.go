@@ -15,7 +15,7 @@ type Text struct {
 	Layer  int    // the index of the winning layer
 }
 
-// Or is the value, or otherwise where none was given.
+// Or is the value, or otherwise if none was given.
 func (t Text) Or(otherwise string) string {
 	if t.Given {
 		return t.Value
@@ -23,7 +23,7 @@ func (t Text) Or(otherwise string) string {
 	return otherwise
 }
 
-// Path is the value as an absolute path, or otherwise where none was given.
+// Path is the value as an absolute path, or otherwise if none was given.
 func (t Text) Path(otherwise string) string {
 	if t.Given {
 		return Absolute(t.Dir, t.Value)

@@ -14,7 +14,7 @@ type Moment struct{ text Text }
 // Time makes the flag of a time.
 func Time(to *Moment, name, usage string) *Flag { return Given(&to.text, name, usage) }
 
-// At is the time, given now; the zero time where none was given.
+// At is the time, given now; the zero time if none was given.
 func (m Moment) At(now time.Time) (time.Time, error) {
 	if !m.text.Given {
 		return time.Time{}, nil

@@ -12,7 +12,7 @@ import (
 // hookTimeout is the default of --post-process-timeout.
 const hookTimeout = 10 * time.Minute
 
-// ReadHook reads the post-process command. It returns nil where there is none.
+// ReadHook reads the post-process command. It returns nil if there is none.
 func ReadHook(o options.Hook, env options.Lookup) (*request.Hook, error) {
 	if !o.Command.Given {
 		return nil, nil

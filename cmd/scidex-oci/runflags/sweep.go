@@ -66,7 +66,7 @@ func (k Parser) sweepRequest() (spec.Analysis, error) {
 	return a, cmp.Or(err, k.missingSecret(a), k.missingOfConfig(a))
 }
 
-// SweepName is the name of the sweep that makes the lines; empty where none does.
+// SweepName is the name of the sweep that makes the lines; empty if none does.
 func (l *Lines) SweepName() string {
 	if l.sweep == nil {
 		return ""
@@ -91,7 +91,7 @@ func (s *sweepSource) Next() (dispatch.Line, error) {
 	return dispatch.Line{Number: s.next, Analysis: a, Err: l.At(s.next, a.Validate())}, nil
 }
 
-// surveyed is how many lines of a sweep are checked for all, which differ in arguments and labels alone: two show whether one
+// surveyed is how many lines of a sweep are checked for all, which differ only in arguments and labels: two show whether one
 // template is for several.
 const surveyed = 2
 

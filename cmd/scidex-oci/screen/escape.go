@@ -17,7 +17,7 @@ func Escape(s string) string { return format.Escape(s, format.Visible) }
 
 // escaper passes a stream on to a terminal. Newline, tab and colour sequences (ESC [ digits and semicolons m) pass; anything
 // else that a terminal might act on is made visible. A carriage return ends the line, so that nothing overwrites what was
-// printed: as a newline alone where it belongs to one, else made visible too. The result does not depend on how the stream
+// printed: as only a newline if it belongs to one, else made visible too. The result does not depend on how the stream
 // is cut into writes.
 type escaper struct {
 	to      io.Writer
@@ -100,7 +100,7 @@ func plain(in []byte) int {
 	return len(in)
 }
 
-// sequence takes a colour sequence whole, or else the escape character alone.
+// sequence takes a colour sequence whole, or else only the escape character.
 func (e *escaper) sequence(in []byte) (int, []byte) {
 	const visibleEscape = `\x1b`
 	for i := 1; i < len(in); i++ {

@@ -11,7 +11,7 @@ type Stream struct {
 	escaper *escaper // nil where bytes pass unchanged
 }
 
-// NewStream writes to f: unchanged where that is a file or a pipe, escaped and in turns with the status where it is a
+// NewStream writes to f: unchanged if that is a file or a pipe, escaped and in turns with the status if it is a
 // terminal.
 func NewStream(f *os.File, terminal *Terminal) *Stream {
 	if !IsTerminal(f) {
@@ -38,7 +38,7 @@ func (s *Stream) Close() error {
 	return s.to.Err()
 }
 
-// Display writes to f: unchanged where that is a file or a pipe, escaped where it is a terminal. Call done at the end.
+// Display writes to f: unchanged if that is a file or a pipe, escaped if it is a terminal. Call done at the end.
 func Display(f *os.File) (to io.Writer, done func() error) {
 	if !IsTerminal(f) {
 		return f, func() error { return nil }

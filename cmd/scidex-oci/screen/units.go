@@ -15,7 +15,7 @@ func Clock(ms int64) string {
 	return fmt.Sprintf("%d:%02d", m, s)
 }
 
-// Rate formats a rate per second, or per minute where it is less than one.
+// Rate formats a rate per second, or per minute if it is less than one.
 func Rate(rate float64) string {
 	if rate < 1 {
 		return fmt.Sprintf("%.1f/min", rate*60)

@@ -67,7 +67,7 @@ func (p *peer) submit(_ context.Context, r rpc.Request) (any, error) {
 	return submitted{j.ID()}, nil
 }
 
-// analysis reads what is to be run. It gets an id where it has none.
+// analysis reads what is to be run. It gets an id if it has none.
 func (p *peer) analysis(r rpc.Request) (spec.Analysis, runParams, error) {
 	var params runParams
 	own, fields, err := split(r.Params, "detached", "events")

@@ -38,7 +38,7 @@ func PrivateSettings(root string, g *options.Global) (s Settings, err error) {
 	return s, err
 }
 
-// OpenCatalog opens the catalog, and makes it where it never existed.
+// OpenCatalog opens the catalog, and makes it if it never existed.
 func (s Settings) OpenCatalog(ctx context.Context) (catalog.Catalog, error) {
 	return s.db.openIf(ctx, s.checkNew)
 }

@@ -43,7 +43,7 @@ const (
 	milliCPUs = 1000
 )
 
-// OpenAccount opens the file of an account, which has the memory and CPUs of machine where no other engine has it open.
+// OpenAccount opens the file of an account, which has the memory and CPUs of machine if no other engine has it open.
 func OpenAccount(path string, machine Resources) (*Account, error) {
 	f, err := openOwn(path)
 	if err != nil {
@@ -100,7 +100,7 @@ func (a *Account) Close() error {
 }
 
 // Take takes what an analysis may use, at most all that the account has, or reports false: then this engine is at the front until
-// it has taken that, or Yield. One that is alone in its engine needs memory only, so that each engine goes on.
+// it has taken that, or Yield. The only run of an engine needs only memory, so that each engine goes on.
 func (a *Account) Take(limits Resources, alone bool) (release func(), ok bool) {
 	if a == nil {
 		return func() {}, true

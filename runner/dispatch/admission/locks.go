@@ -24,7 +24,7 @@ func take(f *os.File, r flock.Range, bytes int64) (taken int64, err error) {
 	return taken, err
 }
 
-// openOwn opens or makes a file of the caller alone.
+// openOwn opens or makes a file that only the caller can read and write.
 func openOwn(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if err != nil {

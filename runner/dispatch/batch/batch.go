@@ -28,14 +28,14 @@ type Batch struct {
 	Idle int
 	// MaxFailures is how many lines may end other than complete before no more are started; 0 is no limit.
 	MaxFailures int
-	// Asked, where not nil, returns a number for each `scidex-oci stop` of this one run; each of them sends one signal.
+	// Asked, if not nil, returns a number for each `scidex-oci stop` of this one run; each of them sends one signal.
 	Asked func(id string) []int64
-	// Abandon, where not nil, is called on the third signal for all: its sender no longer waits for runs that do not end, or
+	// Abandon, if not nil, is called on the third signal for all: its sender no longer waits for runs that do not end, or
 	// for results that are not read.
 	Abandon func(request.StopSignal)
-	// Draining, where not nil, is called once no more lines are started, though more may exist.
+	// Draining, if not nil, is called once no more lines are started, though more may exist.
 	Draining func()
-	// Ended, where not nil, is called for each line that has ended, by the goroutine that ran it.
+	// Ended, if not nil, is called for each line that has ended, by the goroutine that ran it.
 	Ended func(dispatch.Line, dispatch.Outcome)
 }
 

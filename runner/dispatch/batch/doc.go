@@ -17,7 +17,7 @@
 //   - The third signal for all ends the process at once, since a reader that does not read results could block it; gc
 //     finds the rest.
 //   - A line whose analysis has ended makes room for the next while its outputs are read and committed (Batch.Overlap);
-//     otherwise one of two cores waits for the disk. Where analyses are short, the next containers stand ready at their
-//     gates (docs/adr/0055). Neither applies where the result of a line decides whether others start (--fail-fast,
-//     --max-failures), where it may be repeated (--retries), or where it has a hook.
+//     otherwise one of two cores waits for the disk. If analyses are short, the next containers wait at their
+//     gates (docs/adr/0055). Neither applies if the result of a line decides whether others start (--fail-fast,
+//     --max-failures), if it may be repeated (--retries), or if it has a hook.
 package batch

@@ -20,7 +20,7 @@ func (s Summary) ExitCode() int {
 	return 0
 }
 
-// ExitCode is a batch's with this result alone.
+// ExitCode is that of a batch with only this result.
 func ExitCode(r result.Result) int {
 	var s Summary
 	s.Add(dispatch.Outcome{Result: r})

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// CheckKind refuses a file by its first line, where it has results or is no JSON Lines at all: else each of its lines would
+// CheckKind refuses a file by its first line, if it has results or is no JSON Lines at all: else each of its lines would
 // be refused for a reason that does not say so.
 func CheckKind(first []byte) error {
 	var object map[string]json.RawMessage

@@ -33,7 +33,7 @@ func NewReader(from io.Reader, name string, parse Parse) *Reader {
 // mark is the byte order mark with which Windows editors start a UTF-8 file; RFC 8259, section 8.1, lets parsers ignore it.
 var mark = []byte("\ufeff")
 
-// Next returns the next line, with its Err where it is invalid, or an error where the stream cannot be read. The last one need not end.
+// Next returns the next line, with its Err if it is invalid, or an error if the stream cannot be read. The last one need not end.
 func (r *Reader) Next() (dispatch.Line, error) {
 	for {
 		text, long, err := r.from.Next()

@@ -16,11 +16,11 @@ import (
 // Past gives the outcomes of earlier batches.
 type Past interface {
 	// Last returns the last recorded attempt of the line's id, and how its request differs from the line's. It returns
-	// catalog.ErrNotFound where there was none.
+	// catalog.ErrNotFound if there was none.
 	Last(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) (result result.Result, changes []string, err error)
 	// Refuse makes the outcome of a line that cannot be run.
 	Refuse(line dispatch.Line, err error) dispatch.Outcome
-	// PostProcess repeats only the hook of a run. It returns false where the caller has none.
+	// PostProcess repeats only the hook of a run. It returns false if the caller has no hook.
 	PostProcess(ctx context.Context, line dispatch.Line, last result.Result, stop <-chan request.StopSignal) (dispatch.Outcome, bool)
 }
 
@@ -57,7 +57,7 @@ type Resuming struct {
 	Check func(dispatch.Line) error
 }
 
-// Do skips a line that is complete or has failed, and returns its recorded result. An id stands for one request: without
+// Do skips a line that is complete or has failed, and returns its recorded result. An id names one request: without
 // Rerun a line with another request under the same id is refused.
 func (r Resuming) Do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
 	switch {

@@ -18,7 +18,7 @@ type Retrying struct {
 	Retries int
 	// Pause is how long to wait before a retry, numbered from 1.
 	Pause func(retry int) time.Duration
-	// Tell, where not nil, is called before each retry's pause.
+	// Tell, if not nil, is called before each retry's pause.
 	Tell func(line dispatch.Line, o dispatch.Outcome, retry int, pause time.Duration)
 }
 
@@ -69,7 +69,7 @@ func relay(stop <-chan request.StopSignal) (passed <-chan request.StopSignal, as
 }
 
 // repeatable reports whether another attempt may end otherwise: not for a refused request, nor a run whose end is pending,
-// or whose hook alone is to be repeated.
+// or of which only the hook is to be repeated.
 func repeatable(o dispatch.Outcome) bool {
 	var refused *request.Error
 	var unusable *request.CatalogError

@@ -140,7 +140,7 @@ func (e *Engine) Draining() bool {
 	return e.draining
 }
 
-// Signal takes a SIGTERM: it stops the runs that `scidex-oci stop` means, and reports false where it means none.
+// Signal takes a SIGTERM: it stops the runs that `scidex-oci stop` means, and reports false if it means none.
 func (e *Engine) Signal(s request.StopSignal) bool {
 	return e.executor.Address(func(id string) []int64 { return watch.AskedToStop(e.host, id) }, s)
 }

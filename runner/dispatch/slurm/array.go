@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// What a task needs beside its analysis.
+// What a task needs in addition to its analysis.
 const (
 	// ownMemory is for launcher, supervisor and Slurm's step daemon, which the task's control group may count: 32 MiB each
 	// at most, with room for SQLite and for pages being written.

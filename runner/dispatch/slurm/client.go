@@ -80,7 +80,7 @@ func (e *saidError) Error() string { return fmt.Sprintf("%s failed: %s", e.comma
 // ErrLeft is returned where a failed submission may have left jobs.
 var ErrLeft = errors.New("jobs of it may be left in Slurm")
 
-// Submit submits the arrays of a spool whose scripts are written: all of them, or none. Where there are several, none starts
+// Submit submits the arrays of a spool whose scripts are written: all of them, or none. If there are several, none starts
 // before Slurm has all. It returns ErrLeft where jobs may be left.
 func (s Spool) Submit(ctx context.Context, args []string) error {
 	asked := 0

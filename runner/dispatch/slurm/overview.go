@@ -57,7 +57,7 @@ type LineOverview struct {
 	Late string `json:"late,omitempty"`
 }
 
-// ReadOverview reads where a spool's lines stand. It queries Slurm before it reads the results, so that it misses none.
+// ReadOverview reads the state of each line of a spool. It queries Slurm before it reads the results, so that it misses none.
 func ReadOverview(ctx context.Context, s Spool) (status Overview, err error) {
 	status = Overview{V: 1, Spool: s.Dir, CatalogID: s.Submission.CatalogID, SubmittedAt: s.Submission.SubmittedAt, Totals: map[LineState]int{}}
 	if status.Canceled, err = s.Canceled(); err != nil {

@@ -56,7 +56,7 @@ func deliverKilled(ctx context.Context, root string, node *Node) error {
 	from := spool.Source{Store: node.Store, Key: runs[0].Key}
 	err = Around(path).Deliver(ctx, line.Number, from, line.Key())
 	if errors.Is(err, spool.ErrTaken) {
-		return nil // it is delivered beside the other result
+		return nil // it is delivered in addition to the other result
 	}
 	return err
 }

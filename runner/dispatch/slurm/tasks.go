@@ -16,7 +16,7 @@ type TaskID struct{ Array, Task int }
 type Status struct {
 	Job    string // of the array, "12"; "" where Slurm does not know the task
 	State  string // Slurm's word, as "NODE_FAIL"; "" where Slurm does not know the task, or no longer
-	Node   string // "" where there is none
+	Node   string // "" if it has none
 	Reason string // as "OutOfMemory", "" for none
 }
 
@@ -34,7 +34,7 @@ var ends = []string{
 }
 
 // Tasks asks Slurm for the tasks of a submission: squeue first, which forgets a task some minutes after its end (MinJobAge),
-// then sacct for the rest, where there is accounting. A task that neither knows is left out: it has ended, or never was.
+// then sacct for the rest, if there is accounting. A task that neither knows is left out: it has ended, or never was.
 // Where squeue, or existing accounting, cannot be queried, that is an error and says nothing about any task.
 func (s Spool) Tasks(ctx context.Context) (map[TaskID]Status, error) {
 	all := map[TaskID]Status{}

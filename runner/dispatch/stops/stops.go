@@ -9,7 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// Run is a run that may be stopped alone.
+// Run is a run that may be stopped while others go on.
 type Run struct {
 	ID   string
 	Stop chan request.StopSignal // with room for the two that a run acts on
@@ -60,7 +60,7 @@ func (r *Runs) Asked(run *Run) bool {
 }
 
 // Address passes a signal on to the runs with a new stop request, and reports whether it was for them. asked returns a
-// number for each `scidex-oci stop` of a run (watch.AskedToStop). Where there are several, the signals of the others are still
+// number for each `scidex-oci stop` of a run (watch.AskedToStop). If there are several, the signals of the others are still
 // to come. Any other signal is for all runs, also while a run that was asked to stop goes on.
 func (r *Runs) Address(asked func(id string) []int64, s request.StopSignal) bool {
 	if s.Name != "SIGTERM" {

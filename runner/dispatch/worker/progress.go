@@ -21,7 +21,7 @@ const (
 	Harvested              // its working directory is read
 	Committed              // its end is in the catalog
 	Ended                  // nothing is left of it here
-	Superseded             // in place of the last two: another worker has it
+	Superseded             // instead of the last two: another worker has it
 	// Steps is how many there are.
 	Steps
 )
@@ -32,7 +32,7 @@ type Progress struct {
 	Class  string
 	Step   Step             // the last
 	Queued time.Time        // when its row was written, by the writer's clock
-	At     [Steps]time.Time // when it came to each step; zero where it has not
+	At     [Steps]time.Time // when it came to each step; zero if it has not
 
 	Files, Bytes int64 // its outputs, once it is Harvested
 
@@ -44,7 +44,7 @@ type Progress struct {
 // Wait returns how long it was queued, at least 0: clocks of two hosts differ.
 func (p Progress) Wait() time.Duration { return max(0, p.At[Taken].Sub(p.Queued)) }
 
-// Took returns the time from one step to another; ok is false where it did not reach both.
+// Took returns the time from one step to another; ok is false if it did not reach both.
 func (p Progress) Took(from, to Step) (d time.Duration, ok bool) {
 	if p.At[from].IsZero() || p.At[to].IsZero() {
 		return 0, false

@@ -42,7 +42,7 @@ type Worker struct {
 	Options queue.Options
 	// Ended is called with each ended run, by several goroutines, and why its result is not in the catalog.
 	Ended func(result.Result, error)
-	// Watch, where not nil, is called after each step of each attempt, by several goroutines. It must not block.
+	// Watch, if not nil, is called after each step of each attempt, by several goroutines. It must not block.
 	Watch func(Progress)
 	Log   *slog.Logger
 
@@ -94,7 +94,7 @@ func (w *Worker) Signal(s request.StopSignal) bool {
 	return w.runs.Address(func(id string) []int64 { return watch.AskedToStop(w.Host, id) }, s)
 }
 
-// commitLate commits pending results once PostgreSQL is back, also where no job comes here meanwhile.
+// commitLate commits pending results once PostgreSQL is back, even if no job comes here meanwhile.
 func (w *Worker) commitLate(ctx context.Context) {
 	for again := time.NewTicker(often); ; {
 		select {

@@ -33,7 +33,7 @@ func (r *recorder) add(s Sample) {
 	}
 	r.append(s, memory, pids)
 	if whole {
-		r.stride, r.filled = max(r.stride, 1), 1 // the first point stays alone
+		r.stride, r.filled = max(r.stride, 1), 1 // the first point is not merged with others
 		return
 	}
 	last := len(r.series.TMS) - 1

@@ -62,7 +62,7 @@ func (f *Feed) Analysis() *os.File {
 func (f *Feed) Run(ended <-chan struct{}) error {
 	go func() {
 		<-ended
-		_ = f.write.SetWriteDeadline(time.Unix(1, 0)) // fails only where it is closed
+		_ = f.write.SetWriteDeadline(time.Unix(1, 0)) // fails only if it is closed
 	}()
 	for {
 		part, err := f.from.next(ended)

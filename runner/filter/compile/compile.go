@@ -40,7 +40,7 @@ func compile(profile *specs.LinuxSeccomp) ([]byte, error) {
 	return append(unknown(arch, uint32(newest)), rules...), nil
 }
 
-// newFilter is for the architecture alone, and kills callers of another.
+// newFilter is for one architecture, and kills callers of another.
 func newFilter(arch architecture, unnamed libseccomp.ScmpAction) (*libseccomp.ScmpFilter, error) {
 	f, err := libseccomp.NewFilter(unnamed) // this machine's
 	if err != nil {

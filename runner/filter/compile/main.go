@@ -3,7 +3,7 @@
 //	compile ARCHITECTURE DIRECTORY
 //
 // The architecture is the GOARCH that scidex-oci is built for; it need not be this machine's. A file that is up to date
-// is left alone, for Go's cache; programs for other architectures are removed.
+// is not written again, for Go's cache; programs for other architectures are removed.
 package main
 
 import (

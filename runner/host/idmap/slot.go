@@ -42,7 +42,7 @@ func idDirs(uid int) []string {
 	return dirs
 }
 
-// LockDir is the directory of the user's lock files: the first candidate that is a directory of the user alone.
+// LockDir is the directory of the user's lock files: the first candidate that is a directory of only the user.
 func (a Account) LockDir() (string, error) {
 	var errs []error
 	for _, dir := range idDirs(a.UID) {

@@ -18,7 +18,7 @@ import (
 )
 
 // timeout is how long Make waits for a process that is removing the directory: as long as the undo function of its Sweep,
-// which may take seconds on a busy host where it recovers runs.
+// which may take seconds on a busy host if it recovers runs.
 const timeout = 30 * time.Second
 
 // Make makes a directory with mode 0700, unless it exists, and locks it until the file is closed. Another process may

@@ -18,7 +18,7 @@ var ErrLocked = errors.New("it is the working directory of a run that has not en
 
 // LockRun locks a run's directory until the file is closed, which shows every launcher of the host that the run is alive.
 // The analysis cannot change that: it sees only /work, one level below. The lock is exclusive, so that systemd-tmpfiles,
-// which locks each directory (tmpfiles.d(5), "Age"), leaves it alone, however old it is. A file system that cannot lock
+// which locks each directory (tmpfiles.d(5), "Age"), keeps it, however old it is. A file system that cannot lock
 // directories (NFS) is no error: the directory stays unlocked.
 func LockRun(dir *os.File) error {
 	err := flock.Lock(dir, flock.Exclusive) // RunLocked and Sweep hold it only for a moment

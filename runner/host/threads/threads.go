@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// spareThreads exceeds the threads that launcher and supervisor were ever seen to block beside those they have; one is a
+// spareThreads exceeds the threads that launcher and supervisor were ever seen to block in addition to those they have; one is a
 // watchdog's.
 const spareThreads = 11
 

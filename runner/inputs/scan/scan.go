@@ -33,7 +33,7 @@ type Special struct {
 
 // Scan looks for a socket, FIFO or device below dir and returns the first, or nil. Symbolic links are not followed: their
 // targets are not in the container. What is mounted below dir, what only the analysis could enter, and a live run are
-// errors. tell, where not nil, is called about twice a second with the number of entries so far, once the scan has taken two
+// errors. tell, if not nil, is called about twice a second with the number of entries so far, once the scan has taken two
 // seconds.
 //
 // What is created or moved during the scan may be missed: the overlays protect against that.

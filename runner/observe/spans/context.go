@@ -48,7 +48,7 @@ func Parse(parent, state string) (Context, error) {
 	return c, nil
 }
 
-// Variables are a context as a process has it. An empty TRACESTATE takes the place of one that belongs to another context.
+// Variables are a context as a process has it. An empty TRACESTATE replaces one that belongs to another context.
 func (c Context) Variables() map[string]string {
 	flags := "00"
 	if c.Sampled {

@@ -35,7 +35,7 @@ type supervisor struct {
 	slow     error      // see Slow
 }
 
-// Slow says why the supervisor is this program, although its own program lies beside it (docs/adr/0019); nil if that is
+// Slow says why the supervisor is this program, although its own program is in the same directory (docs/adr/0019); nil if that is
 // as intended. It costs only time.
 func (s *supervisor) Slow() error { return s.slow }
 

@@ -24,11 +24,11 @@ const (
 type program struct {
 	path string
 	file *os.File // nil for itself
-	// slow says why it is this program although another lies beside it.
+	// slow says why it is this program although the other program is in the same directory.
 	slow error
 }
 
-// chooseProgram returns the small program beside this one if it can be trusted, and else this one, which does the same
+// chooseProgram returns the small program in the directory of this one if it can be trusted, and else this one, which does the same
 // but takes longer.
 func chooseProgram() program {
 	if build == "" {

@@ -57,7 +57,7 @@ func fromHere(origins []string) bool {
 	return true
 }
 
-// readBody reads a body within bounds, and answers where it cannot.
+// readBody reads a body within bounds, and answers if it cannot.
 func readBody(w http.ResponseWriter, r *http.Request, most int64) bool {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // not all writers have one

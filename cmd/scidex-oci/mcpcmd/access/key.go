@@ -27,7 +27,7 @@ type Key string
 // newKey makes a key of 130 random bits.
 func newKey() Key { return Key(rand.Text()) }
 
-// ReadKey reads the key of a file, which is made where it is missing. Without a name the key is new.
+// ReadKey reads the key of a file, which is made if it is missing. Without a name the key is new.
 func ReadKey(path string) (Key, error) {
 	if path == "" {
 		return newKey(), nil

@@ -28,7 +28,7 @@ type Drivers interface {
 type Bucket interface {
 	// ID has all that distinguishes the location from others, and no secret.
 	ID() string
-	// Host is the server's name or address; "" where that is not known.
+	// Host is the server's name or address; "" if that is not known.
 	Host() string
 	// Open contacts no server.
 	Open() (blob.Remote, error)

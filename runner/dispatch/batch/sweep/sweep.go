@@ -103,7 +103,7 @@ func ID(name string, parameters []Parameter) string {
 	for _, p := range sorted {
 		read += "-" + p.Name + notOfID().ReplaceAllString(p.Value, "_")
 	}
-	raw, _ := json.Marshal(sorted) // strings alone
+	raw, _ := json.Marshal(sorted) // it has only strings
 	sum := sha256.Sum256(raw)
 	digest := "-" + hex.EncodeToString(sum[:6])
 	return name + read[:min(len(read), maxID-len(name)-len(digest))] + digest

@@ -45,7 +45,7 @@ func Errorf(code int, format string, args ...any) *Error {
 type Request struct {
 	ID     json.RawMessage
 	Method string
-	Params json.RawMessage // an object, "{}" where there is none or null
+	Params json.RawMessage // an object; "{}" if the message has none or null
 	taken  func()
 }
 
@@ -53,7 +53,7 @@ type Request struct {
 // end of its handler does so too.
 func (r Request) Taken() { r.taken() }
 
-// response answers a request; the id is null where it is not known.
+// response answers a request; the id is null if it is not known.
 type response struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -73,7 +73,7 @@ const version = "2.0"
 // maxID bounds an id in bytes.
 const maxID = 256
 
-// parse reads a request. An error is answered with the request's id where that could be read.
+// parse reads a request. An error is answered with the request's id if that could be read.
 func parse(line []byte) (Request, *Error) {
 	if !utf8.Valid(line) { // an id comes back as it is
 		return Request{}, Errorf(CodeParse, "the line is not UTF-8; JSON is (RFC 8259)")

@@ -34,7 +34,7 @@ func newOut(to io.Writer) *Out {
 // Full reports whether so much waits that what is optional should be dropped.
 func (o *Out) Full() bool { return o.queue.Size() >= fullAt }
 
-// Await waits until Out is not full, and returns an error where it fails or ctx ends before.
+// Await waits until Out is not full, and returns an error if it fails or ctx ends before.
 func (o *Out) Await(ctx context.Context) error { return o.queue.Wait(ctx, fullAt) }
 
 // Notify queues a notification.

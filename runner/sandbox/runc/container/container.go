@@ -38,7 +38,7 @@ type Config struct {
 	Stdin, Stdout, Stderr *os.File
 	// Reach is what the analysis may reach of file systems by Landlock, where the kernel has it.
 	Reach reach.Places
-	// Terminal says that Stdin is a terminal, which takes the place of Stdout and Stderr and controls the analysis.
+	// Terminal says that Stdin is a terminal, which replaces Stdout and Stderr and controls the analysis.
 	Terminal bool
 	// Audit notifies of connections, datagrams with an address and socket families that Spec traces; see Watch.
 	Audit bool

@@ -37,7 +37,7 @@ var initOptions = map[string]struct {
 	"RLIMIT_NPROC":  {unix.RLIMIT_NPROC, "--nproc"},
 }
 
-// rlimits splits the specification's: for libcontainer, which takes them from the process alone, and as options of our
+// rlimits splits the specification's: for libcontainer, which takes them only from the process, and as options of
 // init. None exceeds this process's hard limit, which only the host's root can raise (getrlimit(2)).
 func rlimits(asked []specs.POSIXRlimit) (limits []configs.Rlimit, options []string, err error) {
 	for _, l := range asked {

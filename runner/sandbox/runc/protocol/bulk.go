@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The long parts of a job, its filter and the files of its root filesystem (the host's linker cache alone can have 100
+// The long parts of a job, its filter and the files of its root filesystem (the host's linker cache by itself can have 100
 // kB), travel as bytes behind the message: as JSON text they would cost more than the rest of it.
 
 // stripped returns the job without its bulk, and the bulk's parts.

@@ -26,7 +26,7 @@ type processes struct {
 }
 
 // kill ends the analysis at once. Killing the container's init would suffice: the kernel then kills the rest of the
-// namespace, but only once that init is scheduled, beside whatever the analysis runs. So every process gets its own
+// namespace, but only once that init is scheduled, among whatever the analysis runs. So every process gets its own
 // signal, and the launcher, which has the control group, is notified. init comes first, so that it does not report the
 // end of a killed analysis.
 func (p *processes) kill() error {

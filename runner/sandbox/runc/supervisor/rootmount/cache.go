@@ -38,7 +38,7 @@ func putFile(root *os.Root, f rootfs.File, owner int) error {
 	return root.Chown(name, owner, owner)
 }
 
-// makeOwned makes a directory and its missing parents, for owner alone.
+// makeOwned makes a directory and its missing parents, which only owner can enter.
 func makeOwned(root *os.Root, dir string, owner int) error {
 	if _, err := root.Lstat(dir); err == nil || dir == "." {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/mountfd"
 )
 
-// A rehearsal does one thing that a supervisor does for a run, with the same code. It is for a process that is alone in
+// A rehearsal does one thing that a supervisor does for a run, with the same code. It is for a process that is the only one in
 // its namespaces and exits afterwards (runner/check/doctor): nothing is undone.
 
 // RehearseTmpfs makes the staging area.

@@ -32,7 +32,7 @@ func taken(n, perSecond int64) time.Duration {
 }
 
 // pacer spaces surveys by their cost and by what they can find. The space that the file system lost since the last one
-// bounds what this run can have taken, even if others write there. While that is little beside the rest of the run's
+// bounds what this run can have taken, even if others write there. While that is little compared with the rest of the run's
 // bound, there is no hurry.
 type pacer struct {
 	ended time.Time
