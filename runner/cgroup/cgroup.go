@@ -51,7 +51,7 @@ type hierarchy interface {
 	holdsSwap() bool
 	usage() (Usage, error)
 	evidence() (Evidence, error)
-	// onOOM calls struck after each shortage of memory until it returns true, where the kernel does not kill the whole
+	// onOOM calls struck after each shortage of memory until it returns true, if the kernel does not kill the whole
 	// group itself. It returns a function that ends this.
 	onOOM(struck func() bool) (stop func() error, err error)
 	kill() error

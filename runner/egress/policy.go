@@ -90,7 +90,7 @@ func (p Policy) own() (hosts []string) {
 // upstreams name the proxy by which a user's programs reach the Internet.
 var upstreams = []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"}
 
-// noUpstream refuses to go past a proxy that an organisation requires: that of a run goes straight to the hosts.
+// noUpstream refuses to bypass a proxy that an organisation requires: that of a run goes straight to the hosts.
 func noUpstream(h spec.Host) error {
 	for _, name := range upstreams {
 		if os.Getenv(name) != "" {

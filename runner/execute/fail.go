@@ -43,7 +43,7 @@ func (e *execution) fail(ctx context.Context, err error) *phase.Failure {
 // supervisorDeath is how long a supervisor that was killed may take to end after its children, far more than it needs.
 const supervisorDeath = 10 * time.Second
 
-// underlying is ErrLost where the supervisor is dead: then other failures are consequences, such as a process that no longer
+// underlying is ErrLost if the supervisor is dead: then other failures are consequences, such as a process that no longer
 // exists when it is put into its control group. That dies with the thread that started it, before the supervisor's others.
 func underlying(supervisor sandbox.Session, err error) error {
 	var stopped *request.StoppedError

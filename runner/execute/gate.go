@@ -22,7 +22,7 @@ func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err
 	return unwatch, err
 }
 
-// admit has the command started ahead where the plan says so, and waits at the gate until the request admits the analysis.
+// admit has the command started ahead if the plan says so, and waits at the gate until the request admits the analysis.
 func (e *execution) admit(ctx context.Context) (err error) {
 	if e.Plan.Extra.Ahead != nil {
 		imported := e.span("import modules ahead")

@@ -63,7 +63,7 @@ type execution struct {
 	report  report
 	tracer  *trace.Tracer
 	staged  []outputs.Entry
-	script  *streams.Log    // nil where a command runs
+	script  *streams.Log    // nil if a command runs
 	stdin   *streams.Feed   // nil: it is empty
 	logs    [2]*streams.Log // standard output, standard error; nil before the gate
 	stderr  *bounded.Buffer // to be read when the streams have ended

@@ -45,7 +45,7 @@ type actionInput struct {
 	SHA256      string `json:"sha256"`
 }
 
-// ActionID returns the SHA-256 of the action, nil where the report lacks a part of it.
+// ActionID returns the SHA-256 of the action, nil if the report lacks a part of it.
 func (p *Plan) ActionID(report result.Report) (*string, error) {
 	a := action{
 		V: 1, Arch: runtime.GOARCH, Command: p.Command, Secrets: slices.Sorted(slices.Values(p.Analysis.Secrets)), UID: p.uid(),

@@ -21,7 +21,7 @@ import (
 )
 
 // Changes names, with both values, the fields in which a request differs from the recorded one of a run, and the script
-// where its content differs from the kept one. Labels are no part of what is requested. What a request leaves open is compared with today's defaults; the kind of
+// if its content differs from the kept one. Labels are no part of what is requested. What a request leaves open is compared with today's defaults; the kind of
 // ids, which a host chooses, only if requested.
 func Changes(run catalog.Run, a spec.Analysis) ([]string, error) {
 	now, err := complete(a)

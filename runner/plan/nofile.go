@@ -16,7 +16,7 @@ func (i ids) noFile() uint64 {
 //
 // With a single id the account's descriptors in flight in sockets count together, and each sender compares them with its own
 // limit (unix(7), ETOOMANYREFS). So that analyses cannot take them from the account's launchers, which have the hard limit,
-// they get at most half of it; and not many where the caller has many, since through descriptors they reach the account's
+// they get at most half of it; and not many if the caller has many, since through descriptors they reach the account's
 // shared epoll watches and pipes.
 func filesFor(hard uint64, single bool) uint64 {
 	const enough, few = 65536, 4096

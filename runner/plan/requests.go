@@ -12,7 +12,7 @@ func checkRequests(host *phase.Host, p *Plan) error {
 	return host.Egress.Check(p.Analysis.AllowHosts)
 }
 
-// listen is where the proxy of the run listens; 0 where the analysis sends no requests.
+// listen is where the proxy of the run listens; 0 if the analysis sends no requests.
 func (p *Plan) listen() uint16 {
 	if !p.Analysis.Requests() {
 		return 0
@@ -25,7 +25,7 @@ func (p *Plan) Egress() egress.Config {
 	return egress.Config{Hosts: p.Analysis.AllowHosts, Upload: int64(p.Analysis.Upload)}
 }
 
-// Requests returns the result's requests before the first; nil where the analysis sends none.
+// Requests returns the result's requests before the first; nil if the analysis sends none.
 func (p *Plan) Requests() *result.Requests {
 	if !p.Analysis.Requests() {
 		return nil

@@ -36,7 +36,7 @@ func (p *Plan) tmpfs() []string {
 	return p.Analysis.WorkTmpfs(id, id, len(p.Links()))
 }
 
-// checkSpace refuses a run where a file system that it writes to is already below its floor.
+// checkSpace refuses a run if a file system that it writes to is already below its floor.
 func checkSpace(host *phase.Host, p *Plan) error {
 	places := []struct{ path, of string }{{host.Blobs.Dir(), "the blob store"}}
 	if !p.InMemory() {

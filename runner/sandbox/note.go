@@ -24,7 +24,7 @@ const (
 )
 
 // ReadNote reads a note of at most so many bytes, up to a NUL, since a process that the command has left may hold the pipe; nothing
-// where the command has died. hooked reports whether the hook is executed: otherwise an interpreter may have gone on to the script.
+// if the command has died. hooked reports whether the hook is executed: otherwise an interpreter may have gone on to the script.
 func ReadNote(from *os.File, most int64, within time.Duration) (note string, hooked bool) {
 	_ = from.SetReadDeadline(time.Now().Add(within)) // a pipe can always have one
 	text := bufio.NewReader(io.LimitReader(from, most))

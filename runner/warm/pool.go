@@ -32,7 +32,7 @@ func NewPool(ctx context.Context, limits string) (*Pool, error) {
 	return p, err
 }
 
-// Begin is the package's Begin for a run of the pool. It is safe for concurrent use. Where the supervisor has died, this run
+// Begin is the package's Begin for a run of the pool. It is safe for concurrent use. If the supervisor has died, this run
 // gets a new one; the earlier runs are lost, as if each had had its own.
 func (p *Pool) Begin(_ context.Context, limits string) (*Sandbox, error) {
 	s, err := p.get(limits)

@@ -63,7 +63,7 @@ func notFound(name string, err error) error {
 	return fmt.Errorf("find %q: %w", name, err)
 }
 
-// noAttempt is the error of ID@ATTEMPT where the catalog has other attempts of the id, else nil.
+// noAttempt is the error of ID@ATTEMPT if the catalog has other attempts of the id, else nil.
 func noAttempt(ctx context.Context, of catalog.Catalog, name string, err error) error {
 	if !errors.Is(err, catalog.ErrNotFound) {
 		return nil

@@ -156,7 +156,7 @@ func (l *Live) sign(now bool) {
 	if now {
 		sign = workspace.StopNowSign
 	}
-	// Where the file system has no such locks the result says SIGTERM, and there is a grace period.
+	// If the file system has no such locks the result says SIGTERM, and there is a grace period.
 	for _, at := range []int64{sign, workspace.FirstAsker + rand.Int64N(workspace.Askers)} {
 		_ = flock.LockRange(l.state, unix.F_OFD_SETLK, unix.F_RDLCK, flock.Range{From: at, To: at + 1})
 	}

@@ -35,7 +35,7 @@ func KeepExitRecord(state string, ended phase.Ended) error {
 	return nil
 }
 
-// ReadExitRecord reads the record of a run, with what was staged. It is missing where the launcher was killed before, and
+// ReadExitRecord reads the record of a run, with what was staged. It is missing if the launcher was killed before, and
 // damaged if it was killed while writing. The key and the analysis are in the row.
 func ReadExitRecord(state string) (ended phase.Ended, err error) {
 	content, err := record.Open(ExitRecordPath(state), &ended)

@@ -27,7 +27,7 @@ type Location struct {
 	Ended bool `json:"ended,omitempty"`
 	// Rescues is how many harvests gc has started after the launcher was killed.
 	Rescues int `json:"rescues,omitempty"`
-	// Promised is true where the user was informed that Dir stays, because the result could be neither committed nor kept.
+	// Promised is true if the user was informed that Dir stays, because the result could be neither committed nor kept.
 	Promised bool `json:"-"`
 	// Launcher is the process that holds the run.
 	Launcher *Launcher `json:"launcher,omitempty"`

@@ -127,7 +127,7 @@ func (w *Workspace) row(in Intent) (catalog.Run, error) {
 // Date is the date of a moment of this process, by the clock as it was when the run was created: it may be set in between.
 func (w *Workspace) Date(at time.Time) time.Time { return clock.After(w.began, at).UTC() }
 
-// NoteInRow starts to record the Location in the row, so that gc may remove the directory where the state file is damaged.
+// NoteInRow starts to record the Location in the row, so that gc may remove the directory if the state file is damaged.
 // Only the commit waits for it, by WaitNoted.
 func (w *Workspace) NoteInRow(ctx context.Context) {
 	location, err := json.Marshal(w.Location)

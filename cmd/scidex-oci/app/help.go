@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// noTerminal is the width of help in columns where standard output is no terminal.
+// noTerminal is the width of help in columns if standard output is no terminal.
 const noTerminal = 80
 
 // helpPrinter prints help for the library, which calls it with an app or a command.

@@ -103,7 +103,7 @@ func (t *text) table(name string, rows [][2]string) {
 }
 
 // fill writes words after prefix and breaks lines between them; all lines but the last end with mark. Lines after the first
-// are indented by hang columns, or by less where a word needs the room.
+// are indented by hang columns, or by less if a word needs the columns.
 func (t *text) fill(prefix string, hang int, words []string, mark string) {
 	line, empty := prefix, true
 	for _, word := range words {

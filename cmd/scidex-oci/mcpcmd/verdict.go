@@ -44,7 +44,7 @@ func newOutput(id string, o result.Output) output {
 	return output{Path: o.Path, Size: o.Size, SHA256: o.SHA256, MediaType: o.MediaType, URI: outputURI(id, o)}
 }
 
-// outputURI is the address of an output of a run, "" where its path is not UTF-8.
+// outputURI is the address of an output of a run, "" if its path is not UTF-8.
 func outputURI(id string, o result.Output) string {
 	if o.PathB64 != "" {
 		return ""

@@ -25,7 +25,7 @@ type fields struct {
 	err      error  // the first
 }
 
-// Label is how messages name the field of this key where the command line or the environment gives it, "" elsewhere: a
+// Label is how messages name the field of this key if the command line or the environment gives it, "" elsewhere: a
 // manifest is above the config file.
 func (o *Analysis) Label(key string) string { return o.labels[key] }
 

@@ -46,7 +46,7 @@ func (l *line) Set(value string) error {
 // String is always empty: the help shows no default but that of the usage.
 func (*line) String() string { return "" }
 
-// IsBoolFlag reports whether the flag stands alone, without a value (package flag).
+// IsBoolFlag reports whether the flag may be given without a value (package flag).
 func (l *line) IsBoolFlag() bool { return l.toggle }
 
 // Apply registers the flag under its first name: the command line is rewritten to that before it is parsed.

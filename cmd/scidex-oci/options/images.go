@@ -10,7 +10,7 @@ import (
 // imagesKey is the key of a config file whose mapping says what an image that a workflow engine names is here.
 const imagesKey = "images"
 
-// Images are these names and the values of --rootfs that each stands for, of the config file and of the operator's.
+// Images has the value of --rootfs for each of these names, from the config file and from the operator's.
 func (g *Global) Images() (map[string]string, error) { return g.file.images(OperatorConfig) }
 
 func (l layer) images(operator string) (map[string]string, error) {

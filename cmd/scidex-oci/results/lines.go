@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Lines prints results as lines: of JSON, or of text for a person where standard output is a terminal.
+// Lines prints results as lines: of JSON, or of text for a person if standard output is a terminal.
 type Lines struct {
 	mu       sync.Mutex
 	program  *command.Program

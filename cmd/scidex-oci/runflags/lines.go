@@ -28,7 +28,7 @@ import (
 type Lines struct {
 	Name   string // for messages
 	from   io.Reader
-	File   *os.File // nil where the lines can be read once only, or are those of a sweep
+	File   *os.File // nil if the lines can be read once only, or are those of a sweep
 	sweep  *sweep.Sweep
 	dir    string // relative paths start here
 	parser Parser
@@ -130,7 +130,7 @@ func (l *Lines) request(own spec.Analysis) (spec.Analysis, error) {
 // WithIDs gives each line of a source an id, so that one run can be stopped.
 type WithIDs struct{ batch.Source }
 
-// Next makes an id where a line has none.
+// Next makes an id if a line has none.
 func (n WithIDs) Next() (dispatch.Line, error) {
 	line, err := n.Source.Next()
 	if err != nil || line.Err != nil || line.Analysis.ID != "" {

@@ -35,7 +35,7 @@ type Terminal struct {
 	middle bool      // the last write did not end its line
 }
 
-// NoTerminal makes a Terminal without a status, which writes to w. That may be nil where nothing is written.
+// NoTerminal makes a Terminal without a status, which writes to w. That may be nil if nothing is written.
 func NoTerminal(w io.Writer) *Terminal { return &Terminal{to: w} }
 
 // NewTerminal makes the Terminal of standard error.

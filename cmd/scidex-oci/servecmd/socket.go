@@ -157,7 +157,7 @@ func removeStale(dir *userdir.Dir, name string) error {
 	return dir.Remove(name, old)
 }
 
-// listenerEnded is nil where the process has ended that called listen(2): a supervisor which that has just cloned still has the
+// listenerEnded is nil if the process has ended that called listen(2): a supervisor which that has just cloned still has the
 // socket, until it is executed.
 func listenerEnded(c *net.UnixConn) error {
 	peer, err := peerOf(c)

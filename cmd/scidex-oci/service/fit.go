@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// mostAtOnce bounds the analyses at once where nothing else does.
+	// mostAtOnce bounds the analyses at once if nothing else does.
 	mostAtOnce = 256
 	// inputsEach is how many inputs a request is expected to have, for the bound on open files.
 	inputsEach = 8

@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 )
 
-// Examine opens the catalog and the blob store where both exist, checks that they belong together, and describes what it
+// Examine opens the catalog and the blob store if both exist, checks that they belong together, and describes what it
 // found. It makes or migrates a schema in PostgreSQL, as any command does.
 func (s Settings) Examine(ctx context.Context, version string, log io.Writer) (string, error) {
 	blobs := s.Blobs.dir

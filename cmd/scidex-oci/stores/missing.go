@@ -11,7 +11,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// checkNew refuses to make a catalog file where the blob store, or what lies below the root, belongs to a missing catalog:
+// checkNew refuses to make a catalog file if the blob store, or what lies below the root, belongs to a missing catalog:
 // an empty catalog instead would answer that there are no runs.
 func (s Settings) checkNew(ctx context.Context) error {
 	id, err := s.blobsOf(ctx)

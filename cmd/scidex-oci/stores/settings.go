@@ -43,7 +43,7 @@ func (s Settings) OpenCatalog(ctx context.Context) (catalog.Catalog, error) {
 	return s.db.openIf(ctx, s.checkNew)
 }
 
-// Postgres is the URL of the PostgreSQL database without its secrets, "" where the catalog is a file.
+// Postgres is the URL of the PostgreSQL database without its secrets, "" if the catalog is a file.
 func (s Settings) Postgres() string { return redacted(s.db.url) }
 
 // Logger makes the log that writes to w.

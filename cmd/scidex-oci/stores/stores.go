@@ -23,7 +23,7 @@ type Stores struct {
 }
 
 // Open opens what s names, and makes what is missing. The log receives messages. Errors are of type request.CatalogError, or
-// request.Error where the request is wrong.
+// request.Error if the request is wrong.
 func Open(ctx context.Context, s Settings, given Policy, version string, log io.Writer) (*Stores, error) {
 	st, err := open(ctx, s, given, version, log)
 	var refused *request.Error

@@ -38,7 +38,7 @@ const (
 	// stalled is the age of the file's modification time after which the engine at the front is taken for suspended: it sets the time
 	// at each try.
 	stalled = 2 * time.Second
-	// opens bounds the tries of OpenAccount. One more is needed only where an engine is killed while it writes the figures.
+	// opens bounds the tries of OpenAccount. One more is needed only if an engine is killed while it writes the figures.
 	opens     = 100
 	milliCPUs = 1000
 )

@@ -102,7 +102,7 @@ func Fit(jobs int, d headroom.Demand) (fits int, short string, err error) {
 	return int(most), short, nil
 }
 
-// memoryOf is a field of meminfo in bytes, 0 where the kernel has none.
+// memoryOf is a field of meminfo in bytes, 0 if the kernel has none.
 func memoryOf(meminfo, field string) int64 {
 	f, err := os.Open(meminfo)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 )
 
-// ExitCode is a batch's exit code: that of the signal which drained it, 125 where a line ended in an error, 1 where one
+// ExitCode is a batch's exit code: that of the signal which drained it, 125 if a line ended in an error, 1 if one
 // failed or was canceled, else 0.
 func (s Summary) ExitCode() int {
 	switch {

@@ -11,7 +11,7 @@ import (
 )
 
 // Exporting is a Work that exports what another one has run, or what an earlier batch has. The catalog keeps a run as it ended
-// also where its export fails: with --resume only the export is repeated.
+// also if its export fails: with --resume only the export is repeated.
 type Exporting struct {
 	dispatch.Work
 	// Export writes the outputs of a run, unless they are there already.

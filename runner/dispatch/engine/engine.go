@@ -165,7 +165,7 @@ func (e *Engine) retry() {
 	e.pump()
 }
 
-// pump starts what there is room for, one of each caller in turn.
+// pump starts what there are slots for, one of each caller in turn.
 func (e *Engine) pump() {
 	for {
 		i := slices.IndexFunc(e.callers, func(c *Caller) bool { return len(c.queue) > 0 })

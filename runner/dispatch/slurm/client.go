@@ -77,7 +77,7 @@ type saidError struct{ command, what string }
 
 func (e *saidError) Error() string { return fmt.Sprintf("%s failed: %s", e.command, e.what) }
 
-// ErrLeft is returned where a failed submission may have left jobs.
+// ErrLeft is returned if a failed submission may have left jobs.
 var ErrLeft = errors.New("jobs of it may be left in Slurm")
 
 // Submit submits the arrays of a spool whose scripts are written: all of them, or none. If there are several, none starts

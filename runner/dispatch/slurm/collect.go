@@ -33,7 +33,7 @@ type Round struct {
 	Summary batch.Summary // of the lines that have a result
 	Left    int           // lines in progress
 	Failed  int           // lines that could not be committed
-	Unasked error         // why Slurm could not be asked, where a line depends on it
+	Unasked error         // why Slurm could not be asked, if a line depends on it
 }
 
 // Check refuses a catalog that is not the submission's, and a submission still in progress. It binds the blob store to the

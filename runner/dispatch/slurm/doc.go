@@ -6,7 +6,7 @@
 // its own root on the node, which runs its line like any run and delivers the result. "slurm collect" commits what was
 // delivered and writes the end of a task that left nothing.
 //
-//   - A result is a record that gets its name by link(2): where a task and a collect that takes it for dead both write one,
+//   - A result is a record that gets its name by link(2): if a task and a collect that takes it for dead both write one,
 //     the first one counts (outputs/record, KeepFirst).
 //   - Slurm is queried before the results are read. Its answer counts only for a task without a result (verdict.go).
 //   - The roots of killed tasks are found by their locks and removed by the user's next task on that node (runner/host/lockdir).

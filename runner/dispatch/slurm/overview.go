@@ -23,7 +23,7 @@ type Overview struct {
 
 // ArrayOverview is one job array.
 type ArrayOverview struct {
-	Job   string `json:"job"` // "" where the submission was cut short
+	Job   string `json:"job"` // "" if the submission was cut short
 	Tasks int    `json:"tasks"`
 	Size
 }

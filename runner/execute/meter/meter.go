@@ -52,7 +52,7 @@ func (m *Meter) Add(s Sample) (u event.Usage, first bool) {
 }
 
 // End ends the series with the last sample and sets the usage of the run. A peak that was not counted is the maximum of the
-// samples; source says where they are from (result.FromCgroup, result.FromProcesses). The series is nil where the analysis
+// samples; source says where they are from (result.FromCgroup, result.FromProcesses). The series is nil if the analysis
 // has not started.
 func (m *Meter) End(last Sample, source string, exit sandbox.Exit, u *result.Usage) *result.Series {
 	if last.At = m.wall(exit); m.started {
@@ -80,7 +80,7 @@ func (m *Meter) End(last Sample, source string, exit sandbox.Exit, u *result.Usa
 	return &r.series
 }
 
-// wall is how long the analysis ran, without suspensions. Where its supervisor died, it is until the launcher noticed.
+// wall is how long the analysis ran, without suspensions. If its supervisor died, it is until the launcher noticed.
 func (m *Meter) wall(exit sandbox.Exit) time.Duration {
 	if !exit.Started.IsZero() {
 		return max(0, exit.Finished.Sub(exit.Started)-exit.Suspended)

@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
-// WriteMaps writes the id maps of the outer user namespace, which process pid is in: directly where the caller may, or
+// WriteMaps writes the id maps of the outer user namespace, which process pid is in: directly if the caller may, or
 // with newuidmap(1) and newgidmap(1) for a range that only they may map. Root there is the caller, or the first id of
 // root's range.
 func (a Account) WriteMaps(ctx context.Context, pid int) error {

@@ -10,7 +10,7 @@ import (
 // watchdog's.
 const spareThreads = 11
 
-// Reserve makes the Go runtime start threads that it keeps. Where an analysis shares this program's process limit,
+// Reserve makes the Go runtime start threads that it keeps. If an analysis shares this program's process limit,
 // a fork bomb would end it: the runtime aborts if it cannot start a thread.
 func Reserve() {
 	var started, ended sync.WaitGroup

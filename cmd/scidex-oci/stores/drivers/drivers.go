@@ -34,7 +34,7 @@ type Bucket interface {
 	Open() (blob.Remote, error)
 }
 
-// ErrNoQueue is returned where the catalog is in SQLite, which has no queue.
+// ErrNoQueue is returned if the catalog is in SQLite, which has no queue.
 var ErrNoQueue = errors.New("the queue is in PostgreSQL, and this catalog is a SQLite file; give --db postgres://USER@HOST:PORT/DATABASE or set SCIDEX_OCI_DB")
 
 // ErrMissing is returned by Get in a program without drivers.

@@ -48,7 +48,7 @@ type depth struct {
 	last  counted
 }
 
-// refresh counts again where the last count is not fresh. Concurrent callers wait for the same count.
+// refresh counts again if the last count is not fresh. Concurrent callers wait for the same count.
 func (d *depth) refresh(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -123,7 +123,7 @@ func resource(env func(name string) string, version string) (map[string]string, 
 	return all, nil
 }
 
-// tlsConfig has the authority of the receiver and the certificate of this sender; nil where neither is given.
+// tlsConfig has the authority of the receiver and the certificate of this sender; nil if neither is given.
 func tlsConfig(env func(name string) string) (*tls.Config, error) {
 	authority, certificate, key := spans.Setting(env, "CERTIFICATE"), spans.Setting(env, "CLIENT_CERTIFICATE"), spans.Setting(env, "CLIENT_KEY")
 	if authority == "" && certificate == "" && key == "" {
