@@ -29,6 +29,15 @@ def engine_of(pid: int) -> int:
     return found[0]
 
 
+def ended(pid: int) -> bool:
+    """Whether a process is dead, and its files are closed."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(") ")[2][0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 class ContentTest(Case):
     def setUp(self) -> None:
         super().setUp()
@@ -119,6 +128,7 @@ class ContentTest(Case):
         child.kill()
         child.wait()
         os.killpg(engine, signal.SIGKILL)
+        until("the engine's end", lambda: ended(engine))  # until then it holds the lock of its run
         removed = json.loads(self.tool.call("gc", "--json"))["removed"]
         self.assertEqual([path for path in removed if path in given], given)
 
