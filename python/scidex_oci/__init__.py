@@ -24,6 +24,11 @@ from .tables import Table, table
 from .tool import RunLogs, Tool
 from .aio import run as arun
 
+
+def __dir__() -> "list[str]":
+    return __all__
+
+
 __all__ = [
     "AnalysisCanceled", "AnalysisError", "AnalysisFailed", "AsyncExecutor", "Batch", "CommandError", "EngineLost", "Events",
     "Executor", "Hint", "Image", "Interrupted", "Manifest", "NotFound", "NotInstalled", "Output", "OutputNotFound", "RequestError", "Result", "ResultError",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .tool import StrPath
 
 
-async def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, files: Optional[Mapping[str, Content]] = None,
+async def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, files: Optional[Mapping[str, Content]] = None, language: Optional[str] = None,
               check: bool = False, again: Optional[str] = None, overwrite: bool = False, flags: Sequence[str] = (),
               on_output: Optional[OnOutput] = None, tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> Result:  # pyright: ignore[reportGeneralTypeIssues]
     """As ``scidex_oci.run``. ``on_output`` is called in the event loop.
@@ -34,7 +34,7 @@ async def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None
     """
     check_names(fields, "arun()", OPTIONS)
     tool = tool or Tool()
-    with content(with_script(script, fields), code, files) as request:
+    with content(with_script(script, fields), code, files, language) as request:
         check_request(tool, request, again, flags, on_output)
         if by_engine(again, overwrite, flags, on_output):
             one = EngineRun(tool, request)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
+import shutil
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Union
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -19,22 +21,25 @@ if TYPE_CHECKING:
 
         def to_csv(self, path: Any, /, **options: Any) -> Any: ...
 
-    Content = Union[bytes, str, Table]
+    Content = Union[bytes, str, "os.PathLike[str]", Dict[str, Any], List[Any], Table, Any]  # the last: an array of NumPy
 
 _LONGEST = 255  # bytes of a name (limits.h(0))
+_SUFFIXES = {"python": ".py", "r": ".R", "julia": ".jl", "sh": ".sh"}  # by which scidex-oci knows what runs a script
 
 
 @contextlib.contextmanager
-def content(fields: Mapping[str, Any], code: Optional[str], files: Optional[Mapping[str, Content]]) -> Iterator[Mapping[str, Any]]:
+def content(fields: Mapping[str, Any], code: Optional[str], files: Optional[Mapping[str, Content]],
+            language: Optional[str] = None) -> Iterator[Mapping[str, Any]]:
     """The fields with code and files in them, while these are there."""
     _check(fields, code, files)
+    _check_language(code, language)
     if code is None and not files:
         yield fields
         return
     with _directory() as directory:
         more: Dict[str, Any] = {}
         if code is not None:
-            more["script"] = os.path.join(directory, "analysis.py")
+            more["script"] = os.path.join(directory, "analysis" + _SUFFIXES[language or "python"])
             _write(more["script"], code.encode())
         if files:
             more["stage"] = os.path.join(directory, "files")
@@ -96,8 +101,39 @@ def _check(fields: Mapping[str, Any], code: Any, files: Any) -> None:
         raise TypeError(f"both files and stage, {fields['stage']!r}, which is a directory of them; give one")
     for name, value in named.items():
         _check_name(name, named)
-        if not isinstance(value, (bytes, bytearray, str)) and not hasattr(value, "to_csv"):
-            raise TypeError(f"files[{name!r}]: a file holds bytes, text or a DataFrame, not {_short(value)}")
+        _check_value(name, value)
+
+
+def _check_language(code: Any, language: Any) -> None:
+    if language is None:
+        return
+    if code is None:
+        raise TypeError(f"language is that of code, and there is none; a script's name says what runs it, not language={language!r}")
+    if language not in _SUFFIXES:
+        raise ValueError(f"language {_short(language)}: it is one of {', '.join(map(repr, _SUFFIXES))}; for another one begin the code with a line such as #!/bin/bash")
+
+
+def _check_value(name: str, value: Any) -> None:
+    if isinstance(value, os.PathLike):
+        if not os.path.exists(value):
+            raise ValueError(f"files[{name!r}]: there is no {os.fspath(value)!r}")
+    elif isinstance(value, (dict, list)):
+        if not name.endswith(".json"):
+            raise TypeError(f"files[{name!r}]: a {type(value).__name__} is written as JSON: give it a name that ends in .json")
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"files[{name!r}] cannot be written as JSON: {error}") from None
+    elif _is_array(value):
+        if not name.endswith(".npy"):
+            raise TypeError(f"files[{name!r}]: an array is written as numpy.save does: give it a name that ends in .npy")
+    elif not isinstance(value, (bytes, bytearray, str)) and not hasattr(value, "to_csv"):
+        raise TypeError(f"files[{name!r}]: a file holds bytes, text, a path, a dict or list, an array or a DataFrame, not {_short(value)}")
+
+
+def _is_array(value: Any) -> bool:
+    """Whether a value is an array of NumPy, which only those who have one have imported."""
+    return type(value).__module__ == "numpy" and type(value).__name__ == "ndarray"
 
 
 def _check_name(name: Any, files: Mapping[Any, Any]) -> None:
@@ -116,12 +152,28 @@ def _put(path: str, name: str, value: Any) -> None:
         _write(path, value)
     elif isinstance(value, str):
         _write(path, value.encode())
+    elif isinstance(value, os.PathLike):
+        _copy(value, path)
+    elif isinstance(value, (dict, list)):
+        _write(path, json.dumps(value).encode())
+    elif _is_array(value):
+        import numpy  # pylint: disable=import-outside-toplevel # whoever has an array has it
+
+        numpy.save(path, value, allow_pickle=False)
     elif name.endswith(".parquet"):
         value.to_parquet(path)
     else:
         # An index that only counts the rows would be a column without a name.
         counts = type(getattr(value, "index", None)).__name__ == "RangeIndex"
         value.to_csv(path, **({"index": False} if counts else {}))
+
+
+def _copy(source: Any, path: str) -> None:
+    """Copies a file, or a directory with the files below it."""
+    if os.path.isdir(source):
+        shutil.copytree(source, path, symlinks=True)
+    else:
+        shutil.copyfile(source, path)
 
 
 def _write(path: str, data: "Union[bytes, bytearray]") -> None:

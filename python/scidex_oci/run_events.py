@@ -41,14 +41,15 @@ class Events:
     """
 
     def __init__(self, script: Optional[StrPath] = None, /, *, code: Optional[str] = None,
-                 files: Optional[Mapping[str, Content]] = None, tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> None:  # pyright: ignore[reportGeneralTypeIssues]
-        check_names(fields, "Events()", ("code", "files", "tool"))
+                 files: Optional[Mapping[str, Content]] = None, language: Optional[str] = None,
+                 tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> None:  # pyright: ignore[reportGeneralTypeIssues]
+        check_names(fields, "Events()", ("code", "files", "language", "tool"))
         self.tool = tool or Tool()
         self.result: Optional[Result] = None
         self._came: queue.SimpleQueue[Optional[Event]] = queue.SimpleQueue()
         self._wake: Optional[Any] = None  # called when something has come
         self._exit = contextlib.ExitStack()
-        request = self._exit.enter_context(content(with_script(script, fields), code, files))
+        request = self._exit.enter_context(content(with_script(script, fields), code, files, language))
         try:
             check_request(self.tool, request, None, (), None)
             self._source: _Source = _start(self, request)

@@ -19,17 +19,18 @@ if TYPE_CHECKING:
     from .tool import StrPath
 
 
-OPTIONS = ("code", "files", "check", "again", "overwrite", "flags", "on_output", "tool")  # keywords of run that are no fields
+OPTIONS = ("code", "files", "language", "check", "again", "overwrite", "flags", "on_output", "tool")  # keywords of run that are no fields
 
 
-def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, files: Optional[Mapping[str, Content]] = None,
+def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, files: Optional[Mapping[str, Content]] = None, language: Optional[str] = None,
         check: bool = False, again: Optional[str] = None, overwrite: bool = False, flags: Sequence[str] = (),
         on_output: Optional[OnOutput] = None, tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> Result:  # pyright: ignore[reportGeneralTypeIssues]
     """Runs one analysis and returns its result, however it ended, also that of a refused request.
 
     ``fields`` are those of a manifest: ``run("fit.py", data="measurements", memory="1GiB")``; ``script`` may also be the
-    positional argument, and ``code`` is Python in place of a script. ``files`` are there in the analysis' working directory: bytes or
-    text by name, or a DataFrame, as CSV or, where the name ends in ``.parquet``, as Parquet. With ``check``, a result that is not
+    positional argument, and ``code`` is Python instead of a script, or what ``language`` says: ``"r"``, ``"julia"`` or ``"sh"``. ``files`` are there in the
+    analysis' working directory, by name: bytes or text, the path of a file or directory to copy, a dict or list as JSON, an array as
+    ``.npy``, or a DataFrame as CSV or, if the name ends in ``.parquet``, as Parquet. With ``check``, a result that is not
     complete is raised: AnalysisFailed, AnalysisCanceled, AnalysisError, RequestError. ``again`` repeats the recorded request of a run, with its recorded
     script, and takes no fields: for a script as it is now pass ``flags=["--script=fit.py"]`` with it. ``overwrite`` lets
     ``export`` write into a directory that is not empty; ``flags`` are further flags of ``scidex-oci run``. ``on_output`` is
@@ -45,7 +46,7 @@ def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, file
     """
     check_names(fields, "run()", OPTIONS)
     tool = tool or Tool()
-    with content(with_script(script, fields), code, files) as request:
+    with content(with_script(script, fields), code, files, language) as request:
         check_request(tool, request, again, flags, on_output)
         if by_engine(again, overwrite, flags, on_output):
             result = _by_engine(tool, request)

@@ -15,8 +15,10 @@ import scidex_oci
 from .support import Case, until
 
 try:
+    import numpy
     import pandas
 except ImportError:  # PyPy has none
+    numpy = None  # type: ignore[assignment]
     pandas = None  # type: ignore[assignment]
 
 
@@ -117,6 +119,35 @@ class ContentTest(Case):
                     self.assertEqual(self.tool.show(run_id, wait=True).state, "canceled")
                     until("nothing that was given is left", lambda: not os.listdir(self.dir / "content"))
 
+    def test_kinds_of_files(self) -> None:
+        tree = self.dir / "tree"
+        (tree / "below").mkdir(parents=True)
+        (tree / "below" / "b.txt").write_text("b", encoding="ascii")
+        (tree / "link").symlink_to("below/b.txt")
+        given: Any = {"one.txt": tree / "below" / "b.txt", "tree": tree, "a.json": {"x": [1, None]}, "b.json": [1.5, "ü"]}
+        result = self.run_code("import json; print(open('one.txt').read(), open('tree/link').read(), json.load(open('a.json')), json.load(open('b.json')))",
+                               files=given)
+        self.assertEqual((result.stdout().decode(), result.outputs), ("b b {'x': [1, None]} [1.5, 'ü']\n", []))
+
+    def test_language(self) -> None:
+        for language, code in (("sh", "echo $0"), (None, "print(__file__)"), ("python", "print(__file__)")):
+            result = scidex_oci.run(code=code, language=language, tool=self.tool, check=True)
+            self.assertEqual(result.stdout().decode(), f"/analysis/analysis{'.sh' if language == 'sh' else '.py'}\n")
+        with self.assertRaisesRegex(ValueError, "language 'bash': it is one of 'python', 'r', 'julia', 'sh'; for another one begin the code"):
+            scidex_oci.run(code="echo", language="bash", tool=self.tool)
+        with self.assertRaisesRegex(TypeError, "language is that of code, and there is none"):
+            scidex_oci.run("a.py", language="r", tool=self.tool)
+
+    @unittest.skipIf(numpy is None, "there is no numpy")
+    def test_array(self) -> None:
+        result = self.run_code("import numpy; print(numpy.load('a.npy').sum())", files={"a.npy": numpy.arange(4)})
+        self.assertEqual(result.stdout(), b"6\n")
+        with self.assertRaisesRegex(TypeError, r"files\['a.csv'\]: an array is written as numpy.save does: give it a name that ends in .npy"):
+            self.run_code("", files={"a.csv": numpy.arange(4)})
+
+    def test_public_names(self) -> None:
+        self.assertEqual(dir(scidex_oci), sorted(scidex_oci.__all__))
+
     def test_all_are_killed(self) -> None:
         child = self.start("r")
         given = [str(path) for path in (self.dir / "content").iterdir()]
@@ -142,7 +173,9 @@ class ContentTest(Case):
 
     def test_refused_values(self) -> None:
         run: Any = scidex_oci.run
-        for fields, message in (({"files": {"a": 1}}, r"files\['a'\]: a file holds bytes, text or a DataFrame, not 1"),
+        for fields, message in (({"files": {"a": 1}}, r"files\['a'\]: a file holds bytes, text, a path, a dict or list, an array or a DataFrame, not 1"),
+                                ({"files": {"a": {}}}, r"files\['a'\]: a dict is written as JSON: give it a name that ends in .json"),
+                                ({"files": {"a.json": [b""]}}, r"files\['a.json'\] cannot be written as JSON: "),
                                 ({"files": ["a"]}, "files is a mapping of names to contents"),
                                 ({"files": {"a": ""}, "stage": "d"}, "both files and stage"),
                                 ({"code": b"x"}, "code is the text of a script"), ({"code": "x"}, "both code and a script or command")):
