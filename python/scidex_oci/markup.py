@@ -14,6 +14,8 @@ MAX_TEXT = 200  # characters of a text
 MAX_CELL = 80  # of a cell
 MAX_ROWS = 50
 MAX_COLUMNS = 30
+MAX_LINES = 20  # of a log
+MAX_LOG = 8192  # bytes of a log
 
 # MathJax, where a notebook has it, leaves out elements of these classes, and code: a formula may have a link.
 _BLOCK = '<div class="tex2jax_ignore mathjax_ignore">{}</div>'
@@ -32,6 +34,13 @@ def paragraph(*parts: str) -> str:
 def text(value: Any, most: int = MAX_TEXT) -> str:
     """A text on one line, as an element."""
     return f"<code>{html.escape(visible(value, most))}</code>"
+
+
+def log(name: str, data: bytes) -> str:
+    """The last lines of what was written, each cut."""
+    lines = data[-MAX_LOG:].decode(errors="replace").splitlines()[-MAX_LINES:]
+    shown = "\n".join(html.escape(visible(line, MAX_TEXT)) for line in lines)
+    return f"<p>{html.escape(name)}</p><pre>{shown}</pre>" if lines else ""
 
 
 def strong(value: Any) -> str:

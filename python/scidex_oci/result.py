@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import difflib
 import os
 import re
@@ -10,7 +11,7 @@ import warnings
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, Dict, Iterator, List, Mapping, Optional, Type, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Dict, Iterator, List, Mapping, Optional, Type, TypeVar, Union, overload
 
 from . import markup
 from .images import Image, image
@@ -406,6 +407,8 @@ class Result:
         return f"<Result {self.run_id}: {end}, {outputs}, {self.usage.wall_ms / 1000:g} s{why}>"
 
     def _repr_html_(self) -> str:
+        from .errors import ScidexError  # pylint: disable=import-outside-toplevel,cyclic-import # exceptions have results
+
         name = self.run_id if self.attempt else self.id or "without a run"
         end = markup.strong(self.state), markup.text(self.reason) if self.reason else ""
         duration = f"{self.usage.wall_ms / 1000:g} s" if self.started_at is not None else ""
@@ -414,6 +417,9 @@ class Result:
         if self.outputs:
             rows = ([o.path, o.size, o.media_type, "partial" if o.partial else ""] for o in self.outputs)
             parts.append(markup.grid(["output", "bytes", "media type", ""], rows, self.outputs_total))
+        with contextlib.suppress(ScidexError, ValueError):  # without logs it is still a result
+            logs = self._tool().logs(self.run_id)
+            parts += [markup.log("standard output ends:", logs.stdout), markup.log("standard error ends:", logs.stderr)]
         return markup.block(parts)
 
     def __bool__(self) -> bool:
@@ -517,13 +523,21 @@ class Result:
             if entry.get("verdict") == "output":
                 yield _belongs(Output(**_values(Output, entry)), self)
 
-    def stdout(self) -> bytes:
-        """What is kept of the analysis' standard output."""
-        return self._tool().logs(self.run_id).stdout
+    @overload
+    def stdout(self) -> bytes: ...
+    @overload
+    def stdout(self, encoding: str) -> str: ...
+    def stdout(self, encoding: Optional[str] = None) -> Union[bytes, str]:
+        """What is kept of the analysis' standard output; with an encoding, as text, in which what is none of it is replaced."""
+        return _text(self._tool().logs(self.run_id).stdout, encoding)
 
-    def stderr(self) -> bytes:
-        """What is kept of the analysis' standard error."""
-        return self._tool().logs(self.run_id).stderr
+    @overload
+    def stderr(self) -> bytes: ...
+    @overload
+    def stderr(self, encoding: str) -> str: ...
+    def stderr(self, encoding: Optional[str] = None) -> Union[bytes, str]:
+        """What is kept of the analysis' standard error, as ``stdout`` has it."""
+        return _text(self._tool().logs(self.run_id).stderr, encoding)
 
     def _tool(self) -> Tool:
         if self.tool is None:
@@ -531,6 +545,10 @@ class Result:
         if not self.attempt:
             raise ValueError(f"this run was refused and has neither outputs nor logs: {self.message}")
         return self.tool
+
+
+def _text(data: bytes, encoding: Optional[str]) -> Union[bytes, str]:
+    return data if encoding is None else data.decode(encoding, errors="replace")
 
 
 def _belongs(output: Output, result: Result) -> Output:

@@ -18,7 +18,7 @@ from .support import Case
 
 HOSTILE = ["<script>alert(1)</script>", "\"'><img src=x onerror=alert(1)>", "</code></td></table><style>*{}</style>", "&lt;b&gt;", "\x1b[31m\x00\x07",
            "\u202egnp.exe", "$\\href{javascript:alert(1)}{x}$", "\ud800", "a\r\nb", "{{7*7}}", "x" * 100000]
-ALLOWED = {"div", "p", "b", "code", "table", "thead", "tbody", "tr", "th", "td"}
+ALLOWED = {"div", "p", "b", "code", "pre", "table", "thead", "tbody", "tr", "th", "td"}
 
 
 class Reader(HTMLParser):
@@ -58,7 +58,7 @@ class NotebookTest(Case):
         self.assertEqual(reader.open, [])
         self.assertLessEqual({tag for tag, _ in reader.elements}, ALLOWED)
         self.assertEqual([one for one in reader.elements if one[1]], [("div", [("class", "tex2jax_ignore mathjax_ignore")])])
-        self.assertTrue(text.isprintable(), ascii(text))
+        self.assertTrue(text.replace("\n", "").isprintable(), ascii(text))
         self.assertLess(len(text), 200000)
         return reader
 
@@ -84,6 +84,18 @@ class NotebookTest(Case):
         self.assertEqual(text.count("<code>partial</code>"), 50)
         refused = Result.from_json({"id": "", "state": "error", "reason": "request", "message": "memory: what?"})
         self.assertIn("<code>without a run</code>", refused._repr_html_())
+
+    def test_logs(self) -> None:
+        result = scidex_oci.run(code=f"import sys; print(*range(100), sep='\\n'); print('<b>\\x1b[31m ' + 'x' * {1 << 20}, file=sys.stderr)", tool=self.tool)
+        text: str = result._repr_html_()
+        self.read(result)
+        self.assertIn("<p>standard output ends:</p><pre>80\n81\n", text)
+        self.assertNotIn("79", text.partition("<pre>")[2].partition("</pre>")[0])
+        self.assertIn("<p>standard error ends:</p><pre>x", text)
+        self.assertLess(len(text), 2000)
+        failed = scidex_oci.run(command=["sh", "-c", "printf '<i>\\033[31m' >&2; exit 1"], tool=self.tool)
+        self.assertIn("<pre>&lt;i&gt;\\x1b[31m</pre>", failed._repr_html_())
+        self.assertEqual((result.stdout("ascii")[:6], failed.stderr("utf-8")), ("0\n1\n2\n", "<i>\x1b[31m"))
 
     def test_control_characters_are_seen(self) -> None:
         cells = self.read(Table([{"a": "\x1b[31m\u202e\ud800\n.", "b": 1 / 3, "c": None}])).cells
