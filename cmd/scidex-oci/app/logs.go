@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -17,6 +18,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 )
 
@@ -25,7 +27,7 @@ func newLogsCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "logs",
 		Usage:     "print the kept standard output and standard error of a run, also while it goes on",
-		UsageText: "scidex-oci logs ID [--stdout|--stderr] [--follow]",
+		UsageText: "scidex-oci logs ID [--stdout|--stderr] [--follow|--tail N] [--json]",
 		ArgsUsage: "ID",
 		Flags:     o.flags(),
 		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {
@@ -36,18 +38,25 @@ func newLogsCommand(p *command.Program) *cli.Command {
 
 // logsOptions are the options of logs.
 type logsOptions struct {
-	follow, stdout, stderr bool
+	follow, stdout, stderr, json bool
+
+	tail int // lines; 0: all
 }
 
 func (o *logsOptions) flags() []cli.Flag {
 	return options.List(
 		options.Bool(&o.follow, "follow", "from the start, and go on until the run has ended", "f"),
+		options.Count(&o.tail, "tail", "only the last `N` lines of each stream, as far as they are there now", 1, "n"),
 		options.Bool(&o.stdout, "stdout", "standard output only"),
 		options.Bool(&o.stderr, "stderr", "standard error only, on standard output"),
+		options.Bool(&o.json, "json", "one JSON object for each part, as the events of type log of run --events have in data"),
 	)
 }
 
 func runLogs(ctx context.Context, p *command.Program, st *stores.Stores, o logsOptions, name string) error {
+	if o.follow && o.tail > 0 {
+		return command.Usagef("logs: --follow prints all from the start, and --tail the end of what is there: give one of them")
+	}
 	if o.stdout == o.stderr {
 		o.stdout, o.stderr = true, true
 	}
@@ -55,21 +64,63 @@ func runLogs(ctx context.Context, p *command.Program, st *stores.Stores, o logsO
 	if err != nil {
 		return err
 	}
-	stdout, closeStdout := screen.Display(p.Stdout.File)
-	stderr, closeStderr := screen.Display(p.Stderr)
-	to := watch.Streams{stdout, stderr}
-	switch {
-	case !o.stdout:
-		to = watch.Streams{1: stdout}
-	case !o.stderr:
-		to = watch.Streams{0: stdout}
-	}
+	to, done := o.streams(p, run)
 	run, err = watch.CopyLogs(ctx, st.Host, run, to, o.follow)
-	err = errors.Join(err, closeStdout(), closeStderr())
+	err = errors.Join(err, done())
 	if err != nil {
 		return noLogs(run, err)
 	}
 	return tellTruncated(p, run, to)
+}
+
+// streams are where the logs of a run go.
+func (o logsOptions) streams(p *command.Program, run catalog.Run) (to watch.Streams, done func() error) {
+	var ends []func() error
+	for i, wanted := range []bool{o.stdout, o.stderr} {
+		if !wanted {
+			continue
+		}
+		var end func() error
+		var last *lastLines
+		if o.tail > 0 {
+			last = &lastLines{most: o.tail}
+		}
+		if o.json {
+			to[i], end = partsJSON(p.Stdout, run.Attempt, []string{"stdout", "stderr"}[i], last)
+		} else {
+			file := p.Stdout.File
+			if i == 1 && o.stdout {
+				file = p.Stderr
+			}
+			to[i], end = screen.Display(file)
+		}
+		if last != nil {
+			last.to, to[i] = to[i], last
+			ends = append(ends, last.end)
+		}
+		ends = append(ends, end)
+	}
+	return to, func() (err error) {
+		for _, end := range ends {
+			err = errors.Join(err, end())
+		}
+		return err
+	}
+}
+
+// partsJSON writes the parts of a stream as JSON; last, if it is not nil, drops what is before them.
+func partsJSON(w io.Writer, attempt int, name string, last *lastLines) (to io.Writer, end func() error) {
+	var failed error
+	parts := &event.Stream{Limit: math.MaxInt64, Tell: func(offset int64, part []byte) {
+		if last != nil {
+			offset += last.dropped
+		}
+		failed = errors.Join(failed, screen.WriteJSON(w, event.NewLog(attempt, name, offset, part)))
+	}}
+	return parts, func() error {
+		parts.End()
+		return failed
+	}
 }
 
 func noLogs(run catalog.Run, err error) error {

@@ -21,7 +21,7 @@ func newStopCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "stop",
 		Usage:     "end runs that go on, as SIGTERM to their run command does",
-		UsageText: "scidex-oci stop ID... [--now]",
+		UsageText: "scidex-oci stop ID... [--now] [--json]",
 		ArgsUsage: "ID...",
 		Description: `Waits until each has ended, harvested and committed, and prints its result: canceled, stopped, exit code 143,
 unless it ended by itself meanwhile. A second stop cuts the grace period of the first. A prefix of an id is
@@ -42,12 +42,13 @@ refused. All names are looked up before anything is stopped. A run is stopped by
 
 // stopOptions are the options of stop.
 type stopOptions struct {
-	now bool
+	now, json bool
 }
 
 func (o *stopOptions) flags() []cli.Flag {
 	return options.List(
 		options.Bool(&o.now, "now", "leave no grace period: SIGKILL at once"),
+		options.Bool(&o.json, "json", "print each result as run --json does, one a line"),
 	)
 }
 
@@ -76,16 +77,23 @@ func runStop(ctx context.Context, p *command.Program, st *stores.Stores, o stopO
 		stopped = append(stopped, key)
 	}
 	for _, key := range stopped {
-		all = errors.Join(all, tellStopped(ctx, p, st, key))
+		all = errors.Join(all, tellStopped(ctx, p, st, o, key))
 	}
 	return all
 }
 
 // tellStopped waits for the end of a run and reports it.
-func tellStopped(ctx context.Context, p *command.Program, st *stores.Stores, key catalog.Key) error {
+func tellStopped(ctx context.Context, p *command.Program, st *stores.Stores, o stopOptions, key catalog.Key) error {
 	run, err := watch.Await(ctx, st.Host, key)
 	if err != nil {
 		return err
+	}
+	if o.json {
+		result, err := watch.Show(ctx, st.Host, run)
+		if err != nil {
+			return err
+		}
+		return screen.WriteJSON(p.Stdout, result)
 	}
 	_, err = fmt.Fprintf(p.Stdout, "%s  %s (%d): %s\n", screen.Escape(key.String()), run.State, run.ExitCode, screen.Escape(run.Message))
 	return err

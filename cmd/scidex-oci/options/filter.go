@@ -30,7 +30,7 @@ func (o *Filter) Flags(limit string, most int) []*Flag {
 		Words(&o.states, "state", "in this `STATE`; repeatable", States()),
 		Words(&o.reasons, "reason", "ended for this `REASON`; repeatable", Reasons()),
 		Pairs(&o.labels, "label", "with this label `K=V`; repeatable, all must match"),
-		Number(&o.limit, "limit", limit, 0, "a number of runs, 0 for all"),
+		Number(&o.limit, "limit", limit, 0, "a number of runs, 0 for all", "n"),
 	}
 }
 
