@@ -44,7 +44,7 @@ type Report struct {
 // Check compares the rows of a catalog with the blobs. It changes nothing unless it repairs. Runs may end during the
 // check: the blobs they publish may be counted as orphans.
 func (s Store) Check(ctx context.Context, o Options) (Report, error) {
-	id, err := s.matching(ctx)
+	id, _, err := Match(ctx, s.Catalog, s.Blobs)
 	if err != nil {
 		return Report{}, err
 	}
@@ -76,22 +76,6 @@ func (c *checker) blobs(ctx context.Context) error {
 		return nil
 	}
 	return c.contents(ctx)
-}
-
-// matching returns the identity of the catalog, which must be that of the blob store, if that has one.
-func (s Store) matching(ctx context.Context) (string, error) {
-	ours, err := s.Catalog.CatalogID(ctx)
-	if err != nil {
-		return "", err
-	}
-	theirs, err := s.Blobs.CatalogID(ctx)
-	if err != nil {
-		return "", err
-	}
-	if theirs != "" && theirs != ours {
-		return "", fmt.Errorf("the blob store belongs to catalog %s and this catalog is %s: give the --db and --blobs that belong together, or another --root for both", theirs, ours)
-	}
-	return ours, nil
 }
 
 type checker struct {

@@ -60,7 +60,7 @@ func TestCheck(t *testing.T) {
 	want := []Finding{
 		{Name: "good", Status: OK, Seen: "seen", Means: "it works"},
 		{Name: "refused", Status: Fail, Seen: "mount /x: operation not permitted", Means: "it fails", Cure: "permit it", Command: "permit"},
-		{Name: "dies", Status: Fail, Seen: "a process of ours that tried it ended: exit status 3: the reason", Means: "it fails", Cure: "look", Command: "see"},
+		{Name: "dies", Status: Fail, Seen: "a process that tried it ended: exit status 3: the reason", Means: "it fails", Cure: "look", Command: "see"},
 		{Name: "after", Status: Skipped, Seen: "not tried", Means: "nothing is known", After: "refused"},
 		{Name: "after that", Status: Skipped, Seen: "not tried", Means: "nothing is known", After: "refused"},
 		{Name: "done", Target: "here", Status: Pass, Seen: "done", Control: "reached"},

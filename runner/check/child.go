@@ -151,9 +151,9 @@ func (t Try) run(ctx context.Context, name string, account idmap.Account) (seen 
 	switch {
 	case json.Unmarshal(stdout.Bytes(), &a) == nil:
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("a process of ours that tried it did not end: %w", ctx.Err())
+		return "", fmt.Errorf("a process that tried it did not end: %w", ctx.Err())
 	default:
-		return "", fmt.Errorf("a process of ours that tried it ended: %v%s", cmd.ProcessState, reason(stderr.Bytes()))
+		return "", fmt.Errorf("a process that tried it ended: %v%s", cmd.ProcessState, reason(stderr.Bytes()))
 	}
 	switch {
 	case a.Error == "":

@@ -168,7 +168,7 @@ func TestOf(t *testing.T) {
 		"shell":                 {facts(exit, "/work/a.sh: 3: nosuch: not found\n"), ProgramMissing, []string{"no program nosuch"}},
 		"[[ of bash":            {facts(exit, "/analysis/a.sh: 3: [[: not found\n", sh, script("if [[ 1 ]]; then :; fi\n")), BashNeeded, []string{"sh runs the script", "#!/bin/bash in its first line"}},
 		"source, complete":      {facts(exit, "/analysis/a.sh: 1: source: not found\n", sh, script("#!/bin/sh\nsource x\n"), state(outcome.Complete)), BashNeeded, []string{"#!/bin/bash"}},
-		"function of bash":      {facts(exit, "sh: 1: Syntax error: Bad function name\n", command("sh", "-c", "my-f() { :; }")), BashNeeded, []string{"write bash in place of sh"}},
+		"function of bash":      {facts(exit, "sh: 1: Syntax error: Bad function name\n", command("sh", "-c", "my-f() { :; }")), BashNeeded, []string{"write bash instead of sh"}},
 		"system of Python":      {facts(exit, "sh: 1: source: not found\n"), BashNeeded, []string{"run it with bash"}},
 		"subprocess":            {facts(exit, trace+"  File \"/usr/lib/python3.11/subprocess.py\", line 1950, in _execute_child\n    raise child_exception_type(errno_num, err_msg, err_filename)\nFileNotFoundError: [Errno 2] No such file or directory: 'ffmpeg-none'\n", withData), ProgramMissing, []string{"neither a program nor a directory ffmpeg-none", "--runtime"}},
 		"nvidia-smi":            {facts(exit, "sh: 1: nvidia-smi: not found\n"), NoGPU, []string{"no GPU"}},

@@ -14,7 +14,7 @@ func bashNeeded(f Facts) string {
 	case len(f.Ended.Command) == 0 || path.Base(f.Ended.Command[0]) != "sh":
 		return "it was run by sh, and uses bash: run it with bash"
 	case f.Ended.Analysis.Script == "":
-		return "the command is run by sh, and uses bash: write bash in place of sh"
+		return "the command is run by sh, and uses bash: write bash instead of sh"
 	}
 	return "sh runs the script, and it uses bash: write #!/bin/bash in its first line"
 }

@@ -185,7 +185,7 @@ func (e ending) signal() outcome.Signal {
 
 func (e ending) killed() outcome.Outcome {
 	if !e.Exit.Ended {
-		return failed(outcome.ReasonSignal, outcome.SignalBase+int(unix.SIGKILL), "SIGKILL", "the container was killed from outside, neither by a limit of ours nor by us")
+		return failed(outcome.ReasonSignal, outcome.SignalBase+int(unix.SIGKILL), "SIGKILL", "the container was killed from outside, neither by a limit of the run nor by scidex-oci")
 	}
 	sig := e.Exit.Status.Signal()
 	if sig == unix.SIGXFSZ {

@@ -148,7 +148,7 @@ func checkDirectory(ctx context.Context, host *phase.Host, key catalog.Key) erro
 	if _, err := host.Catalog.Get(ctx, key); err == nil { // since its attempt was chosen
 		return request.Taken(key.ID)
 	}
-	return fmt.Errorf("%s exists already and is not ours to use; choose another --id, or remove it", path)
+	return fmt.Errorf("%s exists already and was not made for this run; choose another --id, or remove it", path)
 }
 
 // recordable refuses a path that the records of a run, which are JSON, cannot hold: stop and gc would not find it.

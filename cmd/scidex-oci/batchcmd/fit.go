@@ -23,7 +23,7 @@ func (b *invocation) fit(survey batch.Survey) error {
 	case fits == 0:
 		return fmt.Errorf("batch: there is no room for even one job: %s", short)
 	case fits < asked:
-		b.say(fmt.Sprintf("%s in place of %d: there is no room for more: %s", format.Count(fits, "job", "jobs"), b.options.jobs, short))
+		b.say(fmt.Sprintf("%s instead of %d: there is no room for more: %s", format.Count(fits, "job", "jobs"), b.options.jobs, short))
 		b.options.jobs = fits
 	}
 	return nil

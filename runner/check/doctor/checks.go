@@ -37,7 +37,7 @@ func (e *examination) checks() []check.Check {
 	return []check.Check{
 		{
 			Name: codeUnshare, Advice: e.onThisHost(remedyNamespace),
-			Try:   &check.Try{IDs: check.MapNothing, Do: step("a child of ours ran in a user namespace of its own", ownNamespace)},
+			Try:   &check.Try{IDs: check.MapNothing, Do: step("a child process ran in a user namespace of its own", ownNamespace)},
 			Works: "runs can be walled off in a user namespace",
 			Fails: "no run can start: the outermost wall is a user namespace",
 		},
