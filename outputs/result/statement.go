@@ -1,6 +1,9 @@
 package result
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // The names of the files of a run in a directory or a crate, next to its outputs.
 const (
@@ -24,4 +27,11 @@ type Statement struct {
 	SHA256       string `json:"sha256"`        // of the envelopes
 	ResultSHA256 string `json:"result_sha256"` // of the result as it was signed
 	KeyID        string `json:"key_id"`
+}
+
+// Added reports whether an output has the name of a file that an export adds, or is below it: then it is left out. With signed the
+// statement is added too.
+func Added(path []byte, signed bool) bool {
+	first, _, _ := bytes.Cut(path, []byte("/"))
+	return string(first) == File || signed && string(first) == StatementFile
 }

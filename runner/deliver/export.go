@@ -78,8 +78,7 @@ type LeftOut struct {
 
 // Add reports whether an output is left out.
 func (l *LeftOut) Add(path []byte) bool {
-	name, _, _ := bytes.Cut(path, []byte("/"))
-	taken := string(name) == result.File || l.Signed && string(name) == result.StatementFile
+	taken := result.Added(path, l.Signed)
 	if taken && l.Count == 0 {
 		l.first = bytes.Clone(path)
 	}

@@ -207,14 +207,23 @@ func (p *Plan) OrClose(err error) error {
 
 // complete fills in defaults and validates the result.
 func complete(a spec.Analysis) (spec.Analysis, error) {
+	a, err := inCurrentDirectory(a)
+	if err != nil {
+		return a, err
+	}
+	a = a.WithDefaults()
+	return a, a.Validate()
+}
+
+// inCurrentDirectory resolves the paths of an analysis in the current directory, ./data and ./docs included.
+func inCurrentDirectory(a spec.Analysis) (spec.Analysis, error) {
 	cwd, err := os.Getwd()
 	if err != nil {
 		return a, err
 	}
 	a.Data = defaultInput(a.Data, filepath.Join(cwd, "data"))
 	a.Docs = defaultInput(a.Docs, filepath.Join(cwd, "docs"))
-	a = a.ResolvePaths(cwd).WithDefaults()
-	return a, a.Validate()
+	return a.ResolvePaths(cwd), nil
 }
 
 // defaultInput is ./data or ./docs if it exists and none was requested.

@@ -25,13 +25,10 @@ import (
 // The request is kept as made, without defaults, since a requested limit is enforced more strictly than a default one.
 // Relative paths are resolved in this process.
 func NewQueued(ctx context.Context, host *phase.Host, a spec.Analysis) (catalog.Run, error) {
-	cwd, err := os.Getwd()
+	a, err := inCurrentDirectory(a)
 	if err != nil {
 		return catalog.Run{}, err
 	}
-	a.Data = defaultInput(a.Data, filepath.Join(cwd, "data"))
-	a.Docs = defaultInput(a.Docs, filepath.Join(cwd, "docs"))
-	a = a.ResolvePaths(cwd)
 	if err := first(a.WithDefaults().Validate, func() error { return checkThere(ctx, host, a) }); err != nil {
 		return catalog.Run{}, &request.Error{Err: err}
 	}

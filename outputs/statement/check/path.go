@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"path"
@@ -76,7 +75,7 @@ func (r *Report) expected(c *crate.Contents, signed *statement.Signed, res []byt
 		switch name := string(exact); {
 		case whole:
 			expected[crate.OutputPath(exact)] = content{o.Size, o.SHA256}
-		case isOurs(exact):
+		case result.Added(exact, true):
 			r.LeftOut = append(r.LeftOut, o.Path)
 		default:
 			expected[name] = content{o.Size, o.SHA256}
@@ -86,12 +85,6 @@ func (r *Report) expected(c *crate.Contents, signed *statement.Signed, res []byt
 		return expected, addKept(expected, res)
 	}
 	return expected, nil
-}
-
-// isOurs reports whether an output has the name of a file that scidex-oci adds, or is below it, so that an export leaves it out.
-func isOurs(name []byte) bool {
-	first, _, _ := bytes.Cut(name, []byte("/"))
-	return string(first) == result.File || string(first) == result.StatementFile
 }
 
 // addKept adds the script and the streams, which a crate has.
