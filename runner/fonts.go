@@ -81,7 +81,7 @@ func makeFonts(ctx context.Context, host *phase.Host, p *plan.Plan) (fontlist.Li
 	if err != nil {
 		return fontlist.List{}, err
 	}
-	ended, err := runUnrecorded(ctx, host, request.Request{Analysis: a, Stdout: printed, NoAudit: true}, launched)
+	ended, err := runUnrecorded(ctx, host, request.Request{Analysis: a, Stdout: printed, Switches: request.Switches{NoAudit: true}}, launched)
 	switch {
 	case err != nil:
 		return fontlist.List{}, err

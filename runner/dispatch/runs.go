@@ -20,9 +20,8 @@ type Runs struct {
 	Host   *phase.Host
 	Pool   *warm.Pool
 	Outage *Outage
-	// AnyRoot, Overwrite and NoAudit are those of each request.Request.
-	AnyRoot, Overwrite, NoAudit bool
-	Caller                      request.Caller
+	request.Switches
+	Caller request.Caller
 	// Hook, if not nil, makes the post-process command of a line, and what to call after it.
 	Hook      func(Line) (hook *request.Hook, done func())
 	Suspended *SuspendGroup
@@ -63,7 +62,7 @@ func (r *Runs) attempt(ctx context.Context, line Line, stop <-chan request.StopS
 	hook, done := r.hook(line)
 	defer done()
 	req := request.Request{
-		Analysis: line.Analysis, Rerun: line.Rerun, AnyRoot: r.AnyRoot, Overwrite: r.Overwrite, NoAudit: r.NoAudit,
+		Analysis: line.Analysis, Rerun: line.Rerun, Switches: r.Switches,
 		Caller: r.Caller, Stop: stop, Suspender: suspender, Observe: r.observe(line), Hook: hook, Admit: r.admit(line),
 	}
 	var res result.Result

@@ -168,7 +168,7 @@ func (p *replayer) outputsOf(ctx context.Context, key catalog.Key) (files []File
 func (p *replayer) once(ctx context.Context) error {
 	res, err := p.how.Run(ctx, request.Request{
 		Analysis: p.analysis, Replay: p.run.Key, Stdout: io.Discard, Stderr: io.Discard, Stop: p.how.Stop,
-		NoAudit: p.recorded.Sandbox.Audit == "off",
+		Switches: request.Switches{NoAudit: p.recorded.Sandbox.Audit == "off"},
 	})
 	var refused *request.Error
 	switch {

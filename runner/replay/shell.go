@@ -59,8 +59,8 @@ func Shell(ctx context.Context, host *phase.Host, run catalog.Run, how ShellOpti
 	a.Stage = files.dir
 	res, err = how.Run(ctx, request.Request{
 		Analysis: a, Replay: run.Key, Command: shellCommand, Terminal: how.Terminal, Stop: how.Stop,
-		NoAudit: recorded.Sandbox.Audit == "off",
-		Admit:   func(context.Context) error { return how.Begin(commandLine(a, recorded.Script), files.what) },
+		Switches: request.Switches{NoAudit: recorded.Sandbox.Audit == "off"},
+		Admit:    func(context.Context) error { return how.Begin(commandLine(a, recorded.Script), files.what) },
 	})
 	if res.ID == "" || res.Attempt == 0 {
 		return res, err

@@ -27,29 +27,34 @@ type Caller struct {
 	Root        bool   // it is the host's root
 }
 
+// Switches are what a command asks of each of its runs. Whoever makes requests embeds them, so that a further one is passed on.
+type Switches struct {
+	// AnyRoot lets a further attempt run on its image's current root; else it must be the last one's.
+	AnyRoot bool
+	// Overwrite lets Export write into a directory that is not empty.
+	Overwrite bool
+	// NoAudit leaves the analysis' connections to the kernel: refused ones are not recorded.
+	NoAudit bool
+}
+
 // Request is what a caller asks for: one run.
 type Request struct {
 	Analysis spec.Analysis
+	Switches
 	// Again runs a further attempt of an id that may be complete or failed; Analysis.ID names it.
 	Again bool
 	// Rerun runs a further attempt too, but of what the request names now: nothing of the last attempt is used.
 	Rerun bool
-	// AnyRoot lets a further attempt run on its image's current root; else it must be the last one's.
-	AnyRoot bool
 	// AnyScript runs a further attempt of the script's file as it is now; else it is what the last one has kept of that file.
 	AnyScript bool
 	// Replay names the run whose script and root filesystem this one uses; then Analysis.ID differs.
 	Replay catalog.Key
 	// Reuse returns the result of a complete run of the same action, if any. DigestInputs must be full.
 	Reuse bool
-	// NoAudit leaves the analysis' connections to the kernel: refused ones are not recorded.
-	NoAudit bool
 	// Caller is for hints, and for what a mistyped path may have meant.
 	Caller Caller
 	// Hook, if not nil, gets the result after the commit.
 	Hook *Hook
-	// Overwrite lets Export write into a directory that is not empty.
-	Overwrite bool
 	// Stdin is passed on to the analysis as it reads, at most stdin.Max bytes; nil: it is empty. A *stdin.Known is kept whole.
 	Stdin io.Reader
 	// Stdout and Stderr receive the analysis' streams as they come.

@@ -130,8 +130,7 @@ func (s *invocation) run(ctx context.Context) (result.Result, error) {
 		s.request.Hook.Output = after
 	}
 	asked := request.Request{
-		Analysis: s.request.Analysis, Again: s.request.Again, Reuse: s.request.Reuse, AnyRoot: s.request.AnyRoot, AnyScript: s.request.AnyScript,
-		Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit,
+		Analysis: s.request.Analysis, Switches: s.request.Switches, Again: s.request.Again, Reuse: s.request.Reuse, AnyScript: s.request.AnyScript,
 		Stdin: s.stdin(), Stdout: stdout, Stderr: stderr, Caller: s.parser.Caller(),
 		Hook: s.request.Hook, Observe: s.observe, Waiting: s.waiting(), Stop: stop, Suspender: suspender,
 	}

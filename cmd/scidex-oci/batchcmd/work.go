@@ -59,7 +59,7 @@ func (b *invocation) source() batch.Source {
 func (b *invocation) runs() *dispatch.Runs {
 	r := &dispatch.Runs{
 		Host: b.stores.Host, Pool: b.pool,
-		AnyRoot: b.request.AnyRoot, Overwrite: b.request.Overwrite, NoAudit: b.request.NoAudit, Caller: b.lines.Caller(),
+		Switches: b.request.Switches, Caller: b.lines.Caller(),
 		Outage:    &dispatch.Outage{Catalog: b.stores.Catalog, Tell: b.printOutage},
 		Suspended: &b.suspended, At: b.refusedAt, Started: b.started, Used: b.used,
 	}

@@ -22,12 +22,12 @@ import (
 
 // Request is the analysis and how to run it, as the command line says.
 type Request struct {
-	Analysis                      spec.Analysis
-	Again, Overwrite, JSON, Quiet bool
-	Detach                        bool
-	NoAudit, AnyRoot, AnyScript   bool
-	Reuse, NamesLimits            bool
-	Hook                          *request.Hook // nil: none
+	Analysis spec.Analysis
+	request.Switches
+	Again, AnyScript, Reuse bool
+	JSON, Quiet, Detach     bool
+	NamesLimits             bool
+	Hook                    *request.Hook // nil: none
 }
 
 // Finder finds a run by what a person types.
@@ -59,10 +59,11 @@ func NewCaller(dir string, env options.Lookup) request.Caller {
 // Options reads the switches and the post-process command. The analysis is left empty.
 func (k Parser) Options() (o Request, err error) {
 	o = Request{
-		Again: k.run.Again != "", Overwrite: k.run.Overwrite, JSON: k.run.JSON, Quiet: k.run.Quiet, Detach: k.run.Detach,
-		NoAudit: k.run.NoAudit, Reuse: k.run.Reuse, NamesLimits: k.run.NamesLimits(),
+		Again: k.run.Again != "", JSON: k.run.JSON, Quiet: k.run.Quiet, Detach: k.run.Detach,
+		Reuse: k.run.Reuse, NamesLimits: k.run.NamesLimits(),
 		// An image or a script named here means its current content.
-		AnyRoot: k.run.HasRootfs(), AnyScript: k.run.HasScript(),
+		Switches:  request.Switches{AnyRoot: k.run.HasRootfs(), Overwrite: k.run.Overwrite, NoAudit: k.run.NoAudit},
+		AnyScript: k.run.HasScript(),
 	}
 	o.Hook, err = ReadHook(k.run.Hook, k.env)
 	return o, err

@@ -70,7 +70,7 @@ func (s *Service) open(ctx context.Context, how admission.Options) (err error) {
 	}
 	runs := dispatch.Runs{
 		Host: s.Stores.Host, Pool: s.pool,
-		AnyRoot: s.request.AnyRoot, Overwrite: s.request.Overwrite, NoAudit: s.request.NoAudit, Caller: s.Lines.Caller(),
+		Switches: s.request.Switches, Caller: s.Lines.Caller(),
 		Suspended: &s.suspended,
 	}
 	if s.request.Hook != nil {

@@ -95,7 +95,7 @@ func (e *examination) run(ctx context.Context, command ...string) (result.Result
 	a := check.Confined(e.options.Analysis)
 	a.ID, a.Command = check.RandomName(namePrefix), command
 	var stdout bytes.Buffer
-	run := e.runs.Start(ctx, runner.New(e.opened, warm.Begin), request.Request{Analysis: a, NoAudit: e.options.NoAudit, Stdout: &stdout, Stderr: io.Discard})
+	run := e.runs.Start(ctx, runner.New(e.opened, warm.Begin), request.Request{Analysis: a, Switches: request.Switches{NoAudit: e.options.NoAudit}, Stdout: &stdout, Stderr: io.Discard})
 	<-run.Ended
 	return run.Result, strings.TrimSpace(stdout.String()), run.Err
 }

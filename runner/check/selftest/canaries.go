@@ -49,7 +49,7 @@ func (s *examination) start(ctx context.Context, role string, a spec.Analysis, o
 	c := &canaryRun{id: o.ID, stdout: newLines(2), stderr: bounded.Head(maxStderr)}
 	s.made.Runs = append(s.made.Runs, c.id)
 	c.Run = s.runs.Start(ctx, runner.New(s.host, start), request.Request{
-		Analysis: s.request(a, role), NoAudit: s.noAudit, Stdout: c.stdout, Stderr: c.stderr,
+		Analysis: s.request(a, role), Switches: request.Switches{NoAudit: s.noAudit}, Stdout: c.stdout, Stderr: c.stderr,
 	})
 	overdue := time.AfterFunc(time.Duration(a.Timeout+a.Grace)+overdueAfter, c.End)
 	go func() {

@@ -138,7 +138,7 @@ func (t *Task) run(ctx context.Context, host string) (exitCode int, err error) {
 		return 0, t.refuse(runner.Refused(a, err, t.Version), host)
 	}
 	res, failed := runner.New(node.Host, warm.Begin).Run(ctx, request.Request{
-		Analysis: a, NoAudit: t.Spool.Submission.NoAudit, Stdout: io.Discard, Stderr: io.Discard, Stop: t.Stop,
+		Analysis: a, Switches: request.Switches{NoAudit: t.Spool.Submission.NoAudit}, Stdout: io.Discard, Stderr: io.Discard, Stop: t.Stop,
 	})
 	// Signals are ignored from here on: the result is delivered or set aside. Slurm sends SIGKILL if that takes too long.
 	if failed != nil {

@@ -223,7 +223,7 @@ func (j *job) run(ctx context.Context) error {
 	host.Catalog = j.ledger
 	job := j.ledger.claim.Job()
 	parent, _ := spans.Parse(job.Trace.Parent, job.Trace.State) // a bad one is none
-	req := request.Request{Analysis: a, NoAudit: job.NoAudit, Parent: parent, Stop: j.Stop, Observe: j.observe}
+	req := request.Request{Analysis: a, Switches: request.Switches{NoAudit: job.NoAudit}, Parent: parent, Stop: j.Stop, Observe: j.observe}
 	result, err := runner.New(&host, j.Start).Run(context.WithoutCancel(ctx), req) // what is half done is finished: Stop ends it
 	if !j.ledger.started {
 		if errors.Is(err, catalog.ErrUnreachable) { // the row is as it was
