@@ -35,7 +35,7 @@ func (w *Worker) missing(job queue.Job) string {
 // elsewhere requeues a job that this worker cannot run, for longer each time: this worker may be the next to take it. The pause is random:
 // workers look for jobs every 5 s, and one of 30 s found the same worker as the next to look, again and again.
 func (w *Worker) elsewhere(job queue.Job, missing string) error {
-	longest := backoff.Doubled(soon, never, job.Returned)
+	longest := backoff.Doubled(firstPause, longestPause, job.Returned)
 	after := longest/2 + rand.N(longest/2)
 	w.Log.Warn("an analysis is left to other workers", "id", job.ID, "lacks", missing, "again", after)
 	return &queue.Later{After: after, Unfit: true, Why: fmt.Sprintf("no worker with %s has taken it yet; the last that could not was %s at %s",

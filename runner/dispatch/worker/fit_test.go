@@ -45,7 +45,7 @@ func TestLacks(t *testing.T) {
 			t.Errorf("%+v lacks %q", c, got)
 		}
 	}
-	for n, longest := range map[int]time.Duration{0: time.Second, 1: 2 * time.Second, 2: 4 * time.Second, 100: never} {
+	for n, longest := range map[int]time.Duration{0: time.Second, 1: 2 * time.Second, 2: 4 * time.Second, 100: longestPause} {
 		pauses := map[time.Duration]bool{}
 		for range 100 {
 			var later *queue.Later

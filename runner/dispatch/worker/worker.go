@@ -57,11 +57,11 @@ type Worker struct {
 const (
 	// slotTimeout bounds the wait for a slot here; then a job is given back for others.
 	slotTimeout = 10 * time.Second
-	// soon is when a job that got no slot is tried again, and never the longest pause of one that cannot run here.
-	soon  = time.Second
-	never = 30 * time.Second
-	// often is the interval of checks for pending results; each costs a listing of a directory.
-	often = 10 * time.Second
+	// firstPause is when a job that got no slot is tried again; longestPause that of a job that cannot run here.
+	firstPause   = time.Second
+	longestPause = 30 * time.Second
+	// pendingInterval is that of checks for pending results; each costs a listing of a directory.
+	pendingInterval = 10 * time.Second
 )
 
 // Classes are those of its jobs, each once.
@@ -96,7 +96,7 @@ func (w *Worker) Signal(s request.StopSignal) bool {
 
 // commitLate commits pending results once PostgreSQL is back, even if no job comes here meanwhile.
 func (w *Worker) commitLate(ctx context.Context) {
-	for again := time.NewTicker(often); ; {
+	for again := time.NewTicker(pendingInterval); ; {
 		select {
 		case <-ctx.Done():
 			again.Stop()
@@ -161,7 +161,7 @@ func (w *Worker) enter(ctx context.Context, job queue.Job) (*admission.Slot, err
 	slot.Release()
 	switch {
 	case ctx.Err() == nil:
-		return nil, &queue.Later{After: soon, Why: fmt.Sprintf("worker %s had no room for it", w.Options.Name)}
+		return nil, &queue.Later{After: firstPause, Why: fmt.Sprintf("worker %s had no room for it", w.Options.Name)}
 	case errors.Is(context.Cause(ctx), queue.ErrCanceled): // its row is to say so
 		return nil, nil
 	}
@@ -191,7 +191,7 @@ func (w *Worker) recover(ctx context.Context, id string) error {
 		return err
 	}
 	if last, err = w.Host.Catalog.Get(ctx, last.Key); err == nil && last.State == outcome.Running && watch.Occupies(w.Host, last) {
-		err = &queue.Later{After: soon, Why: fmt.Sprintf("host %s is still at attempt %d", host, last.Attempt)}
+		err = &queue.Later{After: firstPause, Why: fmt.Sprintf("host %s is still at attempt %d", host, last.Attempt)}
 	}
 	return err
 }
@@ -227,7 +227,7 @@ func (j *job) run(ctx context.Context) error {
 	result, err := runner.New(&host, j.Start).Run(context.WithoutCancel(ctx), req) // what is half done is finished: Stop ends it
 	if !j.ledger.started {
 		if errors.Is(err, catalog.ErrUnreachable) { // the row is as it was
-			return &queue.Later{After: soon, Why: fmt.Sprintf("worker %s did not reach the catalog", j.Options.Name)}
+			return &queue.Later{After: firstPause, Why: fmt.Sprintf("worker %s did not reach the catalog", j.Options.Name)}
 		}
 		return j.refuse(ctx, result, err)
 	}
