@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -54,4 +55,24 @@ func (h *harness) onTerminal(name string, args ...string) outcome {
 		h.t.Fatal(err)
 	}
 	return outcome{code: cmd.ProcessState.ExitCode(), stdout: shown.String()}
+}
+
+// TestTellsOnATerminal: a command that prints nothing says to a person what it has done.
+func TestTellsOnATerminal(t *testing.T) {
+	h := newHarness(t)
+	id := h.newID()
+	h.mustRun("run", "--id", id, "--", "true")
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"wrote the crate of " + id + "@1 to /", []string{"crate", id, "-o", "run.zip"}},
+		{"wrote page.html", []string{"report", id, "-o", "page.html"}},
+		{"removed run " + id + "@1", []string{"rm", id}},
+	} {
+		shown := h.onTerminal(theHost.bin, c.args...)
+		if shown.code != 0 || !strings.Contains(shown.stdout, c.want) {
+			t.Errorf("%q shows %q, want %q", c.args, shown.stdout, c.want)
+		}
+	}
 }

@@ -29,7 +29,7 @@ what was executed, when, on which image, with what environment, and what it used
 secrets are left out. What is not known is left out too: say --license and --agent.`,
 		Flags: o.flags(),
 		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {
-			return runCrate(ctx, st, *o, given)
+			return runCrate(ctx, p, st, *o, given)
 		}),
 	}
 }
@@ -50,7 +50,7 @@ func (o *crateOptions) flags() []cli.Flag {
 	)
 }
 
-func runCrate(ctx context.Context, st *stores.Stores, o crateOptions, name string) error {
+func runCrate(ctx context.Context, p *command.Program, st *stores.Stores, o crateOptions, name string) error {
 	if o.output == "" {
 		return command.Usagef("crate: where to? Give -o DIR or -o FILE.zip")
 	}
@@ -76,10 +76,15 @@ func runCrate(ctx context.Context, st *stores.Stores, o crateOptions, name strin
 	if err != nil {
 		return err
 	}
+	write := made.WriteDir
 	if strings.HasSuffix(o.output, ".zip") {
-		return made.WriteZip(ctx, o.output, source)
+		write = made.WriteZip
 	}
-	return made.WriteDir(ctx, o.output, source)
+	if err := write(ctx, o.output, source); err != nil {
+		return err
+	}
+	p.Tell("wrote the crate of %s to %s", run.Key, o.output)
+	return nil
 }
 
 func readLicense(t options.Text) (string, error) {
