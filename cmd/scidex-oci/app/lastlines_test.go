@@ -11,8 +11,18 @@ func TestLastLines(t *testing.T) {
 		text, want string
 		most       int
 	}{
-		{"", "", 2}, {"a", "a", 1}, {"a\n", "a\n", 1}, {"a\nb", "b", 1}, {"a\nb\n", "b\n", 1}, {"a\nb\nc\n", "b\nc\n", 2}, {"a\nb\nc", "b\nc", 2},
-		{"\n\n\n", "\n", 1}, {"\n\n\n", "\n\n", 2}, {"\na", "\na", 2}, {"a\n\nb", "\nb", 2}, {"a\nb\n", "a\nb\n", 9},
+		{"", "", 2},
+		{"a", "a", 1},
+		{"a\n", "a\n", 1},
+		{"a\nb", "b", 1},
+		{"a\nb\n", "b\n", 1},
+		{"a\nb\nc\n", "b\nc\n", 2},
+		{"a\nb\nc", "b\nc", 2},
+		{"\n\n\n", "\n", 1},
+		{"\n\n\n", "\n\n", 2},
+		{"\na", "\na", 2},
+		{"a\n\nb", "\nb", 2},
+		{"a\nb\n", "a\nb\n", 9},
 	} {
 		for size := 1; size <= max(1, len(c.text)); size++ {
 			var got bytes.Buffer
