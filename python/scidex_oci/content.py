@@ -159,7 +159,7 @@ def _put(path: str, name: str, value: Any) -> None:
     elif isinstance(value, (dict, list)):
         _write(path, json.dumps(value).encode())
     elif _is_array(value):
-        importlib.import_module("numpy").save(path, value, allow_pickle=False)  # whoever has an array has it
+        importlib.import_module("numpy").save(path, value, allow_pickle=False)  # the caller has imported it
     elif name.endswith(".parquet"):
         value.to_parquet(path)
     else:
