@@ -5,12 +5,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/batchcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/configcmd"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/servecmd"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/slurmcmd"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/serve"
 )
 
 const about = `Runs one analysis that has not been reviewed in a rootless OCI container: it reads data and docs, writes
@@ -64,12 +61,12 @@ func newApp(p *command.Program) *cli.App {
 // commands are those of both programs, in the order of the help.
 func commands(p *command.Program) []*cli.Command {
 	all := []*cli.Command{
-		newRunCommand(p), newNewCommand(p), batchcmd.New(p), servecmd.New(p),
+		newRunCommand(p), newNewCommand(p), newBatchCommand(p), serve.New(p),
 		command.NetEntry("mcp", "let a model run analyses, by the Model Context Protocol"),
 		command.NetEntry("submit", "put an analysis, or a batch of them, into the queue for workers"),
 		command.NetEntry("worker", "take analyses from the queue and run them"),
 		command.NetEntry("queue", "look at the queue of submit, cancel and retry what is in it, pause it"),
-		slurmcmd.New(p), newSpecCommand(p), newListCommand(p), newStatsCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
+		newSlurmCommand(p), newSpecCommand(p), newListCommand(p), newStatsCommand(p), newShowCommand(p), newLogsCommand(p), newStopCommand(p),
 		newOutputsCommand(p),
 		command.NetEntry("table", "join one output of many runs into one table with their labels"),
 		command.NetEntry("report", "write a page about a run that has ended: one HTML file for people"),
@@ -80,7 +77,7 @@ func commands(p *command.Program) []*cli.Command {
 		newReplayCommand(p), newPostProcessCommand(p), newRemoveCommand(p), newPinCommand(p), newUnpinCommand(p),
 		command.NetEntry("docker", "run the analyses of a workflow engine that calls docker"),
 		command.NetEntry("image", "pull, import, list and remove images of root filesystems"),
-		newCatalogCommand(p), configcmd.New(p), newGCCommand(p), newDoctorCommand(p),
+		newCatalogCommand(p), newConfigCommand(p), newGCCommand(p), newDoctorCommand(p),
 		newSelftestCommand(p), newCanaryCommand(p), command.DecompressEntry(), command.ProxyEntry(), command.SignEntry(), command.ExportSpansEntry(), newCompletionCommand(p), newCompleteCommand(p), newDocsCommand(p),
 	}
 	if p.Net != nil {

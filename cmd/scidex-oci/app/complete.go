@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/images"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs"
@@ -123,7 +122,7 @@ type words struct {
 func withoutStores() map[string]*words {
 	return map[string]*words{
 		knownImage: {"image", func(p *command.Program) ([]string, error) {
-			names, err := images.Names(p)
+			names, err := command.ImageNames(p)
 			return append([]string{"host"}, names...), err
 		}},
 		knownKey: {"key", func(*command.Program) ([]string, error) { return options.ConfigKeys(), nil }},

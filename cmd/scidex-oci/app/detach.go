@@ -13,8 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/detach"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/events"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -24,7 +22,7 @@ import (
 )
 
 // detach starts the run in another launcher, and reports what the launcher could not.
-func (s *invocation) detach(file events.Target) error {
+func (s *invocation) detach(file eventsTarget) error {
 	err := startDetached(s.program, file)
 	if err == nil || command.Silent(err) {
 		return err
@@ -33,7 +31,7 @@ func (s *invocation) detach(file events.Target) error {
 }
 
 // startDetached starts the launcher and waits until it releases the streams or ends.
-func startDetached(p *command.Program, file events.Target) error {
+func startDetached(p *command.Program, file eventsTarget) error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("detach: %w", err)
@@ -58,12 +56,12 @@ func startDetached(p *command.Program, file events.Target) error {
 	return command.ExitStatus(exit.ExitCode())
 }
 
-func startLauncher(p *command.Program, caller *os.File, file events.Target) (*exec.Cmd, error) {
+func startLauncher(p *command.Program, caller *os.File, file eventsTarget) (*exec.Cmd, error) {
 	if err := keepDescriptors(); err != nil {
 		return nil, err
 	}
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Args = append([]string{detach.LauncherName}, p.Args[1:]...)
+	cmd.Args = append([]string{command.LauncherName}, p.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout.File, p.Stderr
 	cmd.ExtraFiles = []*os.File{caller}
 	if file.Fd > 0 {
@@ -90,7 +88,7 @@ func keepDescriptors() error {
 
 // announced returns the command's end for this answer. The launcher has reported any failure.
 func announced(answer byte) error {
-	if answer == detach.NotAnnounced {
+	if answer == command.NotAnnounced {
 		return command.ExitStatus(outcome.ExitError)
 	}
 	return nil
@@ -109,9 +107,9 @@ func (s *invocation) outliveCaller(asked *request.Request) {
 // letGo releases the caller's streams when the analysis starts.
 func (s *invocation) letGo(started result.Result) {
 	s.screen.ClearStatus()
-	answer := byte(detach.Announced)
+	answer := byte(command.Announced)
 	if err := s.announce(started); err != nil {
-		answer = detach.NotAnnounced
+		answer = command.NotAnnounced
 		fmt.Fprintf(s.screen, "scidex-oci: run %q continues, but its id could not be printed: %v; see \"scidex-oci show --wait %s\"\n", started.ID, err, started.ID)
 	}
 	if err := s.program.Caller.Release(answer); err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/images"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
@@ -70,7 +69,7 @@ func runGC(ctx context.Context, p *command.Program, st *stores.Stores, o gcOptio
 	for _, sweep := range []func() ([]string, error){
 		func() ([]string, error) { return lockdir.SweepContent(o.dryRun) },
 		func() ([]string, error) { return selftest.Sweep(st.Host.Tmp, o.dryRun) },
-		func() ([]string, error) { return images.Sweep(ctx, st.Host.Root, o.dryRun) },
+		func() ([]string, error) { return command.SweepImages(ctx, st.Host.Root, o.dryRun) },
 		func() ([]string, error) { return doctor.Sweep(ctx, st.Host.Root, o.dryRun, examination.Open) },
 	} {
 		swept, err := sweep()

@@ -15,7 +15,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/detach"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
@@ -53,7 +52,7 @@ func system() *command.Program {
 func execute(args []string, p *command.Program) int {
 	var err error
 	p.Perform = func(line []string) error { return perform(line, p) }
-	if p.Caller, err = detach.Connect(args); err == nil {
+	if p.Caller, err = command.ConnectCaller(args); err == nil {
 		err = perform(args, p)
 	}
 	if command.NeedsNet(err) {

@@ -10,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/events"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
@@ -65,13 +64,13 @@ func runRun(c *cli.Context, p *command.Program, o *options.Run) error {
 	}
 	s := &invocation{program: p, parser: runflags.NewParser(p, c, o), screen: screen.NewTerminal(p.Stderr, p.Env), drop: func() {}}
 	s.request, s.err = s.parser.Options()
-	to, bad := events.ReadTarget(o.Events, p.Caller != nil)
+	to, bad := readEventsTarget(o.Events, p.Caller != nil)
 	s.err = cmp.Or(err, s.err, bad)
 	if s.request.Detach && s.err == nil && p.Caller == nil {
 		return s.detach(to)
 	}
 	if bad == nil {
-		s.events, bad = events.Open(p, to)
+		s.events, bad = openEvents(p, to)
 		s.err = cmp.Or(s.err, bad)
 	}
 	s.trace, bad = newTrace(o.Trace, p.AsksForSpans(), p.Began, p.Main)
@@ -101,8 +100,8 @@ type invocation struct {
 	start   warm.Start
 	drop    func() // what start gives, if no run took it
 	stores  *stores.Stores
-	events  *events.Writer // nil: none
-	trace   *traceFile     // nil: none
+	events  *eventsWriter // nil: none
+	trace   *traceFile    // nil: none
 }
 
 // run makes the request and runs it. The result is complete also with an error.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/pty"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
@@ -44,7 +43,7 @@ func runShell(c *cli.Context, p *command.Program, o *options.Run) error {
 }
 
 func openShell(c *cli.Context, p *command.Program, st *stores.Stores, run catalog.Run, in *os.File) error {
-	pair, err := pty.Open()
+	pair, err := openPTY()
 	if err != nil {
 		return err
 	}

@@ -5,13 +5,12 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/pty"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // A shell alone on a terminal is one that a person wants to type into.
 func TestIdleShell(t *testing.T) {
-	terminal, err := pty.Open()
+	terminal, err := openPTY()
 	if err != nil {
 		t.Fatal(err)
 	}

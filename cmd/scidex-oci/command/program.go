@@ -1,4 +1,5 @@
-// Package command has what the commands of this program share: their environment, arguments, exit codes, stores and signals.
+// Package command has what the commands of this program share: their environment, arguments, exit codes, stores, images and signals,
+// and a connection to the command that started a detached run.
 package command
 
 import (
@@ -7,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/detach"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
@@ -22,8 +22,8 @@ type Program struct {
 	Build       Build
 	Options     *options.Global // those of every command
 	Args        []string
-	Caller      *detach.Caller // nil but in the launcher of a detached run
-	Began, Main int64          // when the process and its main began (trace.Birth)
+	Caller      *Caller // nil but in the launcher of a detached run
+	Began, Main int64   // when the process and its main began (trace.Birth)
 	// Net makes the commands of scidex-oci-net; nil in scidex-oci.
 	Net func(*Program) []*cli.Command
 	// Perform runs another command line of this program, as a part of a command.

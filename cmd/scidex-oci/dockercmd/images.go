@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/images"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 )
@@ -31,7 +30,7 @@ func (f front) find(name string) (found, error) {
 	if root == "host" || strings.HasPrefix(root, "/") {
 		return found{root: root}, nil
 	}
-	s, err := images.Open(f.Program)
+	s, err := command.OpenImages(f.Program)
 	if err != nil {
 		return found{}, err
 	}
@@ -75,7 +74,7 @@ func (f front) images(context.Context, []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := images.Open(f.Program)
+	s, err := command.OpenImages(f.Program)
 	if err != nil {
 		return err
 	}

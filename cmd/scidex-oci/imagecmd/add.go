@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/images"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
@@ -15,7 +14,7 @@ import (
 // add adds an image to the store with a progress display, and prints it.
 func add(ctx context.Context, p *command.Program, asJSON bool, get func(context.Context, *image.Store, progressView) (image.Imported, error)) error {
 	return command.UntilStopped(ctx, func(ctx context.Context) error {
-		s, err := images.Open(p)
+		s, err := command.OpenImages(p)
 		if err != nil {
 			return err
 		}

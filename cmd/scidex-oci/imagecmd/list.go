@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/images"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
@@ -53,7 +52,7 @@ func (o *listOptions) flags() []cli.Flag {
 }
 
 func listImages(p *command.Program, o listOptions) error {
-	s, err := images.Open(p)
+	s, err := command.OpenImages(p)
 	if err != nil {
 		return err
 	}

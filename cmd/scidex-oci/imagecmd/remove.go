@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/images"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 )
 
@@ -28,7 +27,7 @@ image goes on: then only the name goes at once, and the rest with the next gc af
 }
 
 func removeImages(ctx context.Context, p *command.Program, given []string) error {
-	s, err := images.Open(p)
+	s, err := command.OpenImages(p)
 	if err != nil {
 		return err
 	}

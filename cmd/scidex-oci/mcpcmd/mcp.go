@@ -14,7 +14,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/service"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/serve"
 	"github.com/scidex-ai/scidex-oci/runner/host/lockdir"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -53,19 +53,19 @@ func runMCP(c *cli.Context, p *command.Program, o *mcpOptions) error {
 	if err := cmp.Or(p.Load(c), runflags.Refuse(c.Command.Flags, "mcp", notOfMCP)); err != nil {
 		return err
 	}
-	serve, err := o.transport(p)
+	accept, err := o.transport(p)
 	if err != nil {
 		return err
 	}
-	s, err := service.New(c, p, service.Options{Run: o.run, Jobs: o.jobs})
+	s, err := serve.NewService(c, p, serve.ServiceOptions{Run: o.run, Jobs: o.jobs})
 	if err != nil {
 		return err
 	}
-	return s.Close(serveTools(c.Context, s, serve))
+	return s.Close(serveTools(c.Context, s, accept))
 }
 
 // serveTools serves until the client has gone or a signal has drained the engine.
-func serveTools(ctx context.Context, s *service.Service, serve transport) error {
+func serveTools(ctx context.Context, s *serve.Service, accept transport) error {
 	scratch, err := lockdir.MakeContent()
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func serveTools(ctx context.Context, s *service.Service, serve transport) error 
 	defer stop()
 	defer s.HandleSignals(stop)()
 	t := newTools(s, scratch.Name())
-	err = serve(ctx, t)
+	err = accept(ctx, t)
 	stop()
 	t.calls.Wait()
 	s.Engine.WaitAll()
@@ -85,7 +85,7 @@ func serveTools(ctx context.Context, s *service.Service, serve transport) error 
 
 // newTools makes the tools of a service. What the operator has not given is not there: ./data and ./docs of the directory that a
 // client happens to start this command in are not meant.
-func newTools(s *service.Service, scratch string) *tools {
+func newTools(s *serve.Service, scratch string) *tools {
 	under := &s.Lines.Under
 	under.Data, under.Docs = cmp.Or(under.Data, spec.None), cmp.Or(under.Docs, spec.None)
 	return &tools{Service: s, scratch: scratch, bounds: under.WithDefaults(), slots: make(chan struct{}, mostCalls), arguments: map[string]arguments{}}

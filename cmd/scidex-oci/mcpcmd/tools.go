@@ -7,7 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/service"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/serve"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -17,7 +17,7 @@ const mostCalls = 64
 
 // tools are what a model can call.
 type tools struct {
-	*service.Service
+	*serve.Service
 	scratch string        // a directory for what models have written, until it is in a run
 	bounds  spec.Analysis // the limits are the most that a call may ask for
 	slots   chan struct{} // one for each run that has not ended

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/words"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -19,8 +18,8 @@ func ReadHook(o options.Hook, env options.Lookup) (*request.Hook, error) {
 	}
 	h := &request.Hook{Timeout: hookTimeout, Grace: time.Duration(spec.Analysis{}.WithDefaults().Grace)}
 	var err error
-	if h.Command, err = words.Split(o.Command.Value, env); err == nil {
-		h.Command[0], err = words.Executable(o.Command.Dir, h.Command[0])
+	if h.Command, err = options.SplitCommand(o.Command.Value, env); err == nil {
+		h.Command[0], err = options.Executable(o.Command.Dir, h.Command[0])
 	}
 	if err != nil {
 		return nil, o.Command.Refuse("%w", err)

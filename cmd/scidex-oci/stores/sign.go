@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/words"
 	"github.com/scidex-ai/scidex-oci/runner/signing"
 )
 
@@ -27,7 +26,7 @@ func keyOf(o options.Sign, env options.Lookup) (k signing.Key, err error) {
 
 // commandOf splits a signing command. A name without a slash is looked up when it is called.
 func commandOf(t options.Text, env options.Lookup) ([]string, error) {
-	command, err := words.Split(t.Value, env)
+	command, err := options.SplitCommand(t.Value, env)
 	if err != nil {
 		return nil, t.Refuse("%w", err)
 	}

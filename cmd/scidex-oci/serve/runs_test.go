@@ -1,0 +1,18 @@
+package serve
+
+import "testing"
+
+// TestSplit: what is given twice stays so, for the parser of manifests to refuse.
+func TestSplit(t *testing.T) {
+	for object, want := range map[string][2]string{
+		`{}`:                                   {`{}`, `{}`},
+		`{"command": ["a"], "detached": true}`: {`{"detached": true}`, `{"command": ["a"]}`},
+		`{"id":1, "events": 2,"id":3}`:         {`{"events": 2}`, `{"id": 1, "id": 3}`},
+		`{"\u0065vents": {"events": 1}}`:       {`{"events": {"events": 1}}`, `{}`},
+	} {
+		taken, rest, err := split([]byte(object), "detached", "events")
+		if got := [2]string{string(taken), string(rest)}; err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", object, got, err, want)
+		}
+	}
+}
