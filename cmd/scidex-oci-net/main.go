@@ -5,12 +5,12 @@ package main
 import (
 	"os"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci-net/commands"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/app"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/netcmds"
 )
 
 func main() {
 	// It was executed by a descriptor, whose number would be its name in ps. If there is no /proc, the run says so.
 	_ = os.WriteFile("/proc/self/comm", []byte("scidex-oci"), 0)
-	app.Main(netcmds.New)
+	app.Main(commands.New)
 }

@@ -40,7 +40,7 @@ func newApp(p *command.Program) *cli.App {
 		// Values are not split at commas: a value of --env may hold one.
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {}, // execute maps errors to exit codes
-		Commands:                  commands(p),
+		Commands:                  allCommands(p),
 	}
 	app.Flags = append(app.Flags, cli.HelpFlag,
 		&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "print the version and what it was built with", DisableDefaultText: true, Destination: &version})
@@ -58,8 +58,8 @@ func newApp(p *command.Program) *cli.App {
 	return app
 }
 
-// commands are those of both programs, in the order of the help.
-func commands(p *command.Program) []*cli.Command {
+// allCommands are those of both programs, in the order of the help.
+func allCommands(p *command.Program) []*cli.Command {
 	all := []*cli.Command{
 		newRunCommand(p), newNewCommand(p), newBatchCommand(p), serve.New(p),
 		command.NetEntry("mcp", "let a model run analyses, by the Model Context Protocol"),

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci-net/commands"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/netcmds"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
@@ -21,7 +21,7 @@ import (
 )
 
 // wholeProgram has the commands of scidex-oci-net too.
-func wholeProgram() *command.Program { return &command.Program{Net: netcmds.New} }
+func wholeProgram() *command.Program { return &command.Program{Net: commands.New} }
 
 // runProgram runs one command line in an empty directory with a root of its own.
 func runProgram(t *testing.T, args ...string) (code int, stdout, stderr string) {
@@ -29,7 +29,7 @@ func runProgram(t *testing.T, args ...string) (code int, stdout, stderr string) 
 	dir := t.TempDir()
 	t.Chdir(dir)
 	out, errs := file(t, filepath.Join(dir, "stdout")), file(t, filepath.Join(dir, "stderr"))
-	p := &command.Program{Net: netcmds.New, Stdin: strings.NewReader(""), Stdout: &screen.Stdout{File: out}, Stderr: errs, Env: variables(map[string]string{
+	p := &command.Program{Net: commands.New, Stdin: strings.NewReader(""), Stdout: &screen.Stdout{File: out}, Stderr: errs, Env: variables(map[string]string{
 		"SCIDEX_OCI_ROOT": filepath.Join(dir, "root"), "SCIDEX_OCI_TMP": dir, "XDG_CONFIG_HOME": dir,
 	})}
 	code = execute(append([]string{"scidex-oci"}, args...), p)

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci-net/commands"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/netcmds"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
@@ -42,7 +42,7 @@ func (d desk) run(args ...string) (code int, stdout, stderr string) {
 func (d desk) runWith(root string, args ...string) (code int, stdout, stderr string) {
 	d.t.Helper()
 	out, errs := file(d.t, filepath.Join(d.t.TempDir(), "stdout")), file(d.t, filepath.Join(d.t.TempDir(), "stderr"))
-	p := &command.Program{Net: netcmds.New, Stdin: strings.NewReader(""), Stdout: &screen.Stdout{File: out}, Stderr: errs, Env: variables(map[string]string{
+	p := &command.Program{Net: commands.New, Stdin: strings.NewReader(""), Stdout: &screen.Stdout{File: out}, Stderr: errs, Env: variables(map[string]string{
 		"SCIDEX_OCI_ROOT": d.path(root), "SCIDEX_OCI_TMP": d.dir, "XDG_CONFIG_HOME": d.dir,
 	})}
 	code = execute(append([]string{"scidex-oci"}, args...), p)

@@ -1,0 +1,21 @@
+package commands
+
+import (
+	"context"
+	"io"
+
+	"github.com/scidex-ai/scidex-oci/internal/bounded"
+	"github.com/scidex-ai/scidex-oci/outputs/table"
+)
+
+// open opens an output. An error is that of its content.
+func (j *tableJoin) open(ctx context.Context, s tableSource) (io.ReadCloser, error) {
+	content, err := j.stores.Blobs.Open(ctx, s.SHA256)
+	if err != nil {
+		return nil, &table.ReadError{Err: err}
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{bounded.Until(ctx, content), content}, nil
+}
