@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
@@ -15,7 +15,7 @@ import (
 
 // clean removes what is left on the host, or keeps the working directory if requested. What it cannot remove is gc's, by the
 // state file.
-func (r *run) clean(ctx context.Context, end commit.End) commit.End {
+func (r *run) clean(ctx context.Context, end judge.End) judge.End {
 	warnings := &end.Report.Warnings
 	cleaned := r.span("clean")
 	lost, err := r.space.Clean(ctx, end.Keep, r.task.Plan.Links())

@@ -6,14 +6,13 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/spans"
 )
 
 // deliver calls the hook of a committed run, if any, and exports its outputs if requested.
-func (r *run) deliver(ctx context.Context, end commit.End) commit.End {
+func (r *run) deliver(ctx context.Context, end judge.End) judge.End {
 	defer r.span("hook and export")()
 	if end.Report.PostProcess != nil {
 		end = r.callHook(ctx, end)
@@ -25,7 +24,7 @@ func (r *run) deliver(ctx context.Context, end commit.End) commit.End {
 }
 
 // callHook calls the hook and amends the ledger. Its outcome decides whether the directory is kept.
-func (r *run) callHook(ctx context.Context, end commit.End) commit.End {
+func (r *run) callHook(ctx context.Context, end judge.End) judge.End {
 	r.space.Warn(r.space.CloseIngest()) // all of it is committed, and gc waits for its lock
 	req := r.task.Request
 	hook := *req.Hook
@@ -46,7 +45,7 @@ func (r *run) callHook(ctx context.Context, end commit.End) commit.End {
 }
 
 // export writes the outputs to a directory; a failure makes a complete run an error.
-func (r *run) export(ctx context.Context, end commit.End) commit.End {
+func (r *run) export(ctx context.Context, end judge.End) judge.End {
 	left, err := deliver.Export(ctx, r.host, end.Row, r.task.Plan.Export)
 	warning := left.Warning()
 	if err != nil {

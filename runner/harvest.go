@@ -11,7 +11,7 @@ import (
 )
 
 // harvest records how the analysis ended, reads its working directory and publishes what that holds.
-func (r *run) harvest(ctx context.Context, end commit.End) commit.End {
+func (r *run) harvest(ctx context.Context, end judge.End) judge.End {
 	r.task.Observer.Exited(judge.Analysis(end.Ended), end.Exit.Finished)
 	if err := r.space.NoteEnd(end.Ended); err != nil {
 		return end.Harvested(harvest.Failed(err))
@@ -25,7 +25,7 @@ func (r *run) harvest(ctx context.Context, end commit.End) commit.End {
 
 // digests waits for the digests of the inputs, and identifies the action by them and the script. A stop request ends the wait; one that
 // comes before it is long is for the commit.
-func (r *run) digests(ctx context.Context, end commit.End) commit.End {
+func (r *run) digests(ctx context.Context, end judge.End) judge.End {
 	report, digests := &end.Report, r.task.Digests
 	if !digests.Started() {
 		return end

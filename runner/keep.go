@@ -11,14 +11,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/record"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 )
 
 // keep ends a run that could not be committed for the reason why. Nothing of it is removed: its end waits in a record for a later
 // command, or else the working directory stays. The result and the error say which.
-func (r *run) keep(ctx context.Context, end commit.End, why error) (result.Result, error) {
+func (r *run) keep(ctx context.Context, end judge.End, why error) (result.Result, error) {
 	message, err := r.keepRecord(end, why)
 	if err != nil {
 		var lost []string
@@ -34,7 +34,7 @@ func (r *run) keep(ctx context.Context, end commit.End, why error) (result.Resul
 }
 
 // keepRecord writes the pending record, and returns the message for the user.
-func (r *run) keepRecord(end commit.End, why error) (message, err error) {
+func (r *run) keepRecord(end judge.End, why error) (message, err error) {
 	path, then := pending.Path(r.host, end.Row.Key), `the next command or "scidex-oci gc" commits it`
 	if errors.Is(why, catalog.ErrEnded) {
 		path, then = path+pending.Refused, "and stays there"
@@ -69,7 +69,7 @@ func (r *run) keepWork(ctx context.Context, why error) (lost []string, message e
 }
 
 // unexported says of a run that is committed later that its export is left to the caller.
-func (r *run) unexported(end commit.End) commit.End {
+func (r *run) unexported(end judge.End) judge.End {
 	if r.task.Plan.Export == nil {
 		return end
 	}

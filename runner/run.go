@@ -8,6 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/execute"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/warm"
@@ -67,17 +68,17 @@ func (r *run) finish(ctx context.Context) (result.Result, error) {
 }
 
 // execute runs the analysis. It reports whether there is something to harvest.
-func (r *run) execute(ctx context.Context) (end commit.End, harvestable bool) {
+func (r *run) execute(ctx context.Context) (end judge.End, harvestable bool) {
 	ended, harvestable := execute.Run(ctx, r.task)
 	row := r.space.Run
 	row.StartedAt = ended.StartedAt
-	return commit.End{
+	return judge.End{
 		Ended: ended, Row: row, HasWork: r.space.Dir != nil, Caller: r.task.Request.Caller, Harvest: harvest.Nothing(),
 	}, harvestable
 }
 
 // result makes the result of a run that just ended, from memory.
-func (r *run) result(end commit.End) result.Result {
+func (r *run) result(end judge.End) result.Result {
 	res, err := end.Result()
 	r.space.Warn(err)
 	return res

@@ -1,6 +1,5 @@
-// Package commit has the end of a run (End) as it comes from the execution and the harvest judged and signed (Judge), and writes it
-// with its outputs into the catalog (Run): blobs first, then one transaction, which is idempotent by id and attempt. Transient
-// errors are retried; an end that is not committed is whole, and the caller keeps it.
+// Package commit writes the end of a run, as it was judged, with its outputs into the catalog (Run): blobs first, then one transaction,
+// which is idempotent by id and attempt. Transient errors are retried; an end that is not committed is whole, and the caller keeps it.
 package commit
 
 import (
@@ -15,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
@@ -23,7 +23,7 @@ import (
 const DefaultTimeout = 60 * time.Second
 
 // Run commits a judged end with the entries of its harvest. The user's second signal ends the retries.
-func Run(ctx context.Context, host *phase.Host, ledger phase.Ledger, e End, stop <-chan request.StopSignal) error {
+func Run(ctx context.Context, host *phase.Host, ledger phase.Ledger, e judge.End, stop <-chan request.StopSignal) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer allowGivingUp(host.Log, e.Row.ID, stop, cancel)()

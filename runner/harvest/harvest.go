@@ -13,7 +13,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
@@ -168,7 +167,7 @@ func (w *walk) partial() bool {
 	if exit.Unseen || exit.Writers && w.from.resumed() {
 		return true
 	}
-	return w.ended.Stopped != nil || exit.TimedOut || !exit.Ended || w.ended.Report.Evidence.OOMKills > 0 || judge.RanFull(w.ended)
+	return w.ended.Stopped != nil || exit.TimedOut || !exit.Ended || w.ended.Report.Evidence.OOMKills > 0 || exit.RanFull()
 }
 
 // take publishes one entry's file and keeps its verdict for the commit and for the result.

@@ -42,10 +42,10 @@ type ending struct {
 // the signature may fail.
 func Analysis(ended phase.Ended) outcome.Outcome { return decide(endingOf(ended, nil)) }
 
-// Run decides how a run ended, with warnings about what is not its reason. A failed analysis wins over a failed harvest; a
+// verdict decides how a run ended, with warnings about what is not its reason. A failed analysis wins over a failed harvest; a
 // failure of scidex-oci after a good end is an error. missing are the declared outputs that matched nothing; failure is nil if
 // there was none.
-func Run(ended phase.Ended, missing []string, failure *phase.Failure) (outcome.Outcome, []string) {
+func verdict(ended phase.Ended, missing []string, failure *phase.Failure) (outcome.Outcome, []string) {
 	e := endingOf(ended, missing)
 	if failure == nil {
 		o := decide(e)
@@ -94,13 +94,13 @@ func decide(e ending) outcome.Outcome {
 		return e.refused()
 	case short:
 		return space
-	case e.Evidence.OOMKills > 0 && !e.succeeded():
+	case e.Evidence.OOMKills > 0 && !e.Exit.Succeeded():
 		return failed(outcome.ReasonOutOfMemory, outcome.ExitOutOfMemory, e.signal(), e.outOfMemory())
 	case e.signal() != "":
 		return e.killed()
-	case e.Evidence.PidsDenied > 0 && !e.succeeded():
+	case e.Evidence.PidsDenied > 0 && !e.Exit.Succeeded():
 		return failed(outcome.ReasonPidsLimit, e.Exit.Status.ExitStatus(), "", e.outOfPids())
-	case !e.succeeded():
+	case !e.Exit.Succeeded():
 		code := e.Exit.Status.ExitStatus()
 		return failed(outcome.ReasonExit, code, "", e.withCause(fmt.Sprintf("the analysis exited with %d", code)))
 	case len(e.Missing) > 0:
@@ -164,11 +164,7 @@ func (e ending) withCause(message string) string {
 	return message
 }
 
-func (e ending) succeeded() bool {
-	return e.Exit.Ended && e.Exit.Status.Exited() && e.Exit.Status.ExitStatus() == 0
-}
-
-// Signal names what killed the analysis: its own wait status, or SIGKILL if the whole container was
+// signal names what killed the analysis: its own wait status, or SIGKILL if the whole container was
 // killed before the init could report one.
 func (e ending) signal() outcome.Signal {
 	switch {

@@ -18,7 +18,7 @@ func (e ending) outOfSpace() (outcome.Outcome, bool) {
 		v.Message = fmt.Sprintf("/work is full: %s were seen in it, its bound is %s (--work-size)", format.Size(full.Bytes), format.Size(e.Bound.Bytes))
 	case full != nil:
 		v.Message = fmt.Sprintf("/work is full: %d names were seen in it, its bound is %d (--work-files)", full.Files, e.Bound.Files)
-	case e.Exit.NoSpace && !e.succeeded():
+	case e.Exit.NoSpace && !e.Exit.Succeeded():
 		v.Message = fmt.Sprintf("/work is full: its tmpfs of %s and %d names has no space left (--work-size, --work-files)", format.Size(e.Bound.Bytes), e.Bound.Files)
 	default:
 		return v, false

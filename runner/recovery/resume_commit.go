@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/commit"
 	"github.com/scidex-ai/scidex-oci/runner/deliver"
 	"github.com/scidex-ai/scidex-oci/runner/harvest"
-	"github.com/scidex-ai/scidex-oci/runner/limits"
+	"github.com/scidex-ai/scidex-oci/runner/judge"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
@@ -28,11 +28,11 @@ func commitEnd(ctx context.Context, p *pass, left remains, w adopted) (row catal
 	if err != nil {
 		return row, err
 	}
-	end := commit.End{Ended: ended, Row: row, HasWork: true, Location: w.location}
+	end := judge.End{Ended: ended, Row: row, HasWork: true, Location: w.location}
 	end = end.Harvested(w.harvest(ctx, ended, harvest.Source{
 		Supervisor: supervisor, Dir: w.dir, Ingest: w.ingest, Root: p.access.account.Root(), Lost: left.ingest == nil,
 	}))
-	end, err = commit.Judge(ctx, end, commit.Signing{Key: p.Sign, Into: func() (*cas.Ingest, error) { return w.ingest, nil }}, time.Now())
+	end, err = judge.Run(ctx, end, judge.Signing{Key: p.Sign, Into: func() (*cas.Ingest, error) { return w.ingest, nil }}, time.Now())
 	if err == nil {
 		err = commit.Run(ctx, p.Host, p.Catalog, end, nil)
 	}
@@ -59,9 +59,6 @@ func endOf(left remains) (phase.Ended, error) {
 	}
 	if left.ingest == nil {
 		warnings = append(warnings, "the logs are lost: the directory that held them was gone")
-	}
-	if !ended.Outer {
-		warnings = append(warnings, limits.Unheld(ended.Report.Enforced)...)
 	}
 	ended.Report.Warnings = warnings
 	return ended, nil

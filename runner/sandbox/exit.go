@@ -53,6 +53,14 @@ type Exit struct {
 	Suspended time.Duration `json:"suspended,omitempty"`
 }
 
+// Succeeded reports whether the analysis ended by itself, with 0.
+func (e Exit) Succeeded() bool { return e.Ended && e.Status.Exited() && e.Status.ExitStatus() == 0 }
+
+// RanFull reports whether lack of space may have cut off the analysis in the middle of a file.
+func (e Exit) RanFull() bool {
+	return e.WorkFull != nil || e.HostFull != nil || e.NoSpace && !e.Succeeded()
+}
+
 // Date moves all times to the launcher's, by which the analysis started at that moment, or has finished now if it did not start: the
 // date of the supervisor's clock may have been set.
 func (e *Exit) Date(started, now time.Time) {

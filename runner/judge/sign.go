@@ -1,4 +1,4 @@
-package commit
+package judge
 
 import (
 	"context"
@@ -6,18 +6,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/scidex-ai/scidex-oci/internal/cas"
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
-	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/signing"
 )
 
@@ -29,32 +24,6 @@ type Signing struct {
 
 // errNoKey comes only in recovery: a launcher without a key does not note that a statement is to be signed.
 var errNoKey = errors.New("scidex-oci was killed before it was signed, and the command that recovered the run has no key (--sign-key)")
-
-// Judge gives an end its outcome and its row, and its signed statement if it is to have one. If that cannot be signed, scidex-oci
-// has failed at what it was asked for: a complete run is then an error, any other has a warning.
-func Judge(ctx context.Context, e End, s Signing, now time.Time) (End, error) {
-	judged, err := e.judged(now)
-	if err != nil || !e.Signed {
-		return judged, err
-	}
-	defer trace.From(ctx).Span(trace.Run, "sign the statement")()
-	signed, err := s.sign(ctx, judged)
-	if err == nil {
-		return signed, nil
-	}
-	return e.unsigned(judged.Outcome, err).judged(now)
-}
-
-// unsigned adds to an end that is not judged yet why the run has no statement. o is the outcome that it would have with one.
-func (e End) unsigned(o outcome.Outcome, why error) End {
-	why = fmt.Errorf("the run has no signed statement: %w", why)
-	if o.State == outcome.Complete {
-		e.Failure = &phase.Failure{Reason: outcome.ReasonCommit, Err: fmt.Errorf("%s, but %w", o.Message, why)}
-	} else {
-		e.Report.Warnings = append(e.Report.Warnings, result.Sentence(why))
-	}
-	return e
-}
 
 // sign signs the statement of the result as it is now, and adds it to the row and the report as blobs of the run, durably.
 func (s Signing) sign(ctx context.Context, e End) (End, error) {

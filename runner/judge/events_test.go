@@ -1,4 +1,4 @@
-package commit
+package judge
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ func TestEventsWithoutAnExitTime(t *testing.T) {
 	failure := &phase.Failure{Reason: outcome.ReasonSupervisorLost, Err: catalog.ErrNotFound}
 	ended := phase.Ended{Failure: failure, Audit: true, Command: []string{"true"}, Report: result.Report{Evidence: result.Evidence{PidsDenied: 1}}}
 	now := time.Now()
-	f, err := Judge(t.Context(), End{Ended: ended, Harvest: harvest.Nothing()}, Signing{}, now)
+	f, err := Run(t.Context(), End{Ended: ended, Harvest: harvest.Nothing()}, Signing{}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
