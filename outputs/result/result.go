@@ -202,7 +202,7 @@ func (e Enforcement) Held() bool { return e.By != ByNone }
 // Sandbox is an analysis' sandbox.
 type Sandbox struct {
 	UserNamespace bool   `json:"user_namespace"`
-	Network       string `json:"network"` // "none"
+	Network       string `json:"network"` // "none"; empty if there was no container, as Seccomp
 	Seccomp       string `json:"seccomp"` // "enforced"
 	// Landlock is the version of Landlock (landlock(7)) that held the analysis; 0 if the kernel has none, or if it did not start.
 	Landlock int `json:"landlock"`

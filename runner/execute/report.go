@@ -33,6 +33,11 @@ func (r *report) slow(why error) {
 	}
 }
 
+// walls adds those of a container that was made.
+func (r *report) walls(w sandbox.Walls) {
+	r.Sandbox.UserNamespace, r.Sandbox.Network, r.Sandbox.Seccomp = w.UserNamespace, w.Network, w.Seccomp
+}
+
 // binds says how the container keeps host sockets out of reach.
 func (r *report) binds(binds sandbox.BindReport) {
 	r.Sandbox.SocketWall = string(binds.Sockets)

@@ -100,6 +100,7 @@ func (e *execution) run(ctx context.Context) error {
 
 // execute lets a container at its gate run the analysis, until every process of it is dead.
 func (e *execution) execute(ctx context.Context, created *sandbox.Created) error {
+	e.report.walls(created.Walls)
 	e.report.binds(created.Binds)
 	confined := e.span("move it into the control group")
 	unwatch, err := e.confine(created)

@@ -70,9 +70,18 @@ type Created struct {
 	// Pid is that of the first process, in this process's namespace: everything of the analysis will descend from it.
 	Pid            int
 	Stdout, Stderr *os.File // read ends
+	Walls          Walls
 	Binds          BindReport
 	// Listener is the socket of Job.Listen; nil: none.
 	Listener *os.File
+}
+
+// Walls are what keeps an analysis in every container of this sandbox, in the words of result.Sandbox. What may differ from one container
+// to the next is in BindReport, Watch and Exit.
+type Walls struct {
+	UserNamespace bool
+	Network       string
+	Seccomp       string
 }
 
 // Close closes what is still open.

@@ -119,6 +119,9 @@ func TestStoppedBeforeStart(t *testing.T) {
 		if r.StartedAt != nil || r.Logs.Stdout.Bytes > 0 {
 			t.Errorf("it began at %v: %s", r.StartedAt, l.said.String())
 		}
+		if s := r.Sandbox; s.UserNamespace || s.Network != "" || s.Seccomp != "" || s.Rootfs != "host" {
+			t.Errorf("without a container it had the walls %+v", s)
+		}
 		expectGone(t, all, id)
 		return
 	}

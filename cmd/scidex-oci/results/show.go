@@ -121,7 +121,7 @@ func (t Table) enforced(r result.Result) {
 }
 
 func (t Table) sandbox(r result.Result) {
-	if r.Sandbox.Rootfs == "" {
+	if r.Sandbox.Network == "" {
 		return // it was never made
 	}
 	text := fmt.Sprintf("rootfs %s, network %s, seccomp %s, uid %d on the host (%s)",

@@ -24,6 +24,9 @@ func (s *session) Create(job sandbox.Job) (*sandbox.Created, error) {
 	return created, errors.Join(err, packed.close())
 }
 
+// walls hold in every container: one without its namespaces is not made, and the init ends one without its filter of system calls.
+var walls = sandbox.Walls{UserNamespace: true, Network: "none", Seccomp: "enforced"}
+
 func (s *session) create(job protocol.Job, files []*os.File) (*sandbox.Created, error) {
 	if err := s.conn.Send(protocol.Message{Type: protocol.MsgJob, Job: &job}, files...); err != nil {
 		return nil, s.lost(err)
@@ -40,7 +43,7 @@ func (s *session) create(job protocol.Job, files []*os.File) (*sandbox.Created, 
 		protocol.Discard(m.Files)
 		return nil, fmt.Errorf("the supervisor sent %d descriptors where %d were due", len(m.Files), due)
 	}
-	c := &sandbox.Created{Stdout: m.Files[1], Stderr: m.Files[2], Binds: m.Binds}
+	c := &sandbox.Created{Stdout: m.Files[1], Stderr: m.Files[2], Walls: walls, Binds: m.Binds}
 	if due > 3 {
 		c.Listener = m.Files[3]
 	}
