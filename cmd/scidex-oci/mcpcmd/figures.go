@@ -14,10 +14,9 @@ import (
 )
 
 const (
-	// mostFigure bounds a figure in bytes, and those of a verdict together.
+	// mostFigure bounds a figure in bytes, and those of an answer together.
 	mostFigure  = 1 << 20
 	mostFigures = 4
-	mostLinks   = 20
 )
 
 // png is the media type of figures that come as images. SVG is a program: it comes as text.
@@ -59,10 +58,10 @@ func (t *tools) figures(ctx context.Context, r result.Result) (images []mcp.Cont
 }
 
 // links are links to the first outputs of a run.
-func links(v verdict) (all []mcp.Content) {
-	for _, o := range v.Outputs[:min(len(v.Outputs), mostLinks)] {
-		if o.URI != "" {
-			all = append(all, &mcp.ResourceLink{URI: o.URI, Name: o.Path, MIMEType: safeType(o.MediaType), Size: &o.Size})
+func links(r result.Result) (all []mcp.Content) {
+	for _, o := range r.Outputs[:min(len(r.Outputs), mostNamed)] {
+		if uri := outputURI(r.Key().String(), o); uri != "" {
+			all = append(all, &mcp.ResourceLink{URI: uri, Name: o.Path, MIMEType: safeType(o.MediaType), Size: &o.Size})
 		}
 	}
 	return all

@@ -6,22 +6,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
-
-// logsShown is how much of the end of each log comes with a verdict, in bytes.
-const logsShown = 4 << 10
-
-// runOutput is the answer to run_code.
-type runOutput struct {
-	verdict
-	Stdout logPart `json:"stdout" jsonschema:"the end of standard output"`
-	Stderr logPart `json:"stderr" jsonschema:"the end of standard error"`
-}
 
 // runCode runs an analysis and answers when it has ended. A canceled call cancels its run, and so does the end of its client.
 func (t *tools) runCode(ctx context.Context, r *mcp.CallToolRequest, in runInput) (*mcp.CallToolResult, runOutput, error) {
@@ -68,28 +57,4 @@ func (t *tools) run(ctx context.Context, r *mcp.CallToolRequest, a spec.Analysis
 		<-j.Done()
 	}
 	return j.Result()
-}
-
-// answer is the verdict on a run that has ended, with the ends of its logs, figures and links to its outputs.
-func (t *tools) answer(ctx context.Context, r result.Result) (*mcp.CallToolResult, runOutput, error) {
-	out := runOutput{verdict: t.verdict(r)}
-	run, err := t.Engine.Find(ctx, r.Key().String())
-	if err != nil {
-		return nil, out, err
-	}
-	var windows [2]*window
-	for i := range windows {
-		windows[i] = tail(logsShown)
-	}
-	if _, err := t.copyLogs(ctx, run, windows); err != nil {
-		return nil, out, err
-	}
-	out.Stdout, out.Stderr = windows[0].part(), windows[1].part()
-	answer, err := structured(out)
-	if err == nil {
-		answer.IsError = r.State != outcome.Complete
-		answer.Content = append(answer.Content, t.figures(ctx, r)...)
-		answer.Content = append(answer.Content, links(out.verdict)...)
-	}
-	return answer, out, err
 }

@@ -86,13 +86,17 @@ type stopInput struct {
 }
 
 // stopRun stops a run of this server, and no other: those of other programs on the same root are not the model's.
-func (t *tools) stopRun(ctx context.Context, _ *mcp.CallToolRequest, in stopInput) (*mcp.CallToolResult, verdict, error) {
+func (t *tools) stopRun(ctx context.Context, _ *mcp.CallToolRequest, in stopInput) (*mcp.CallToolResult, runOutput, error) {
 	if _, ok := t.Engine.Job(in.Run); !ok {
-		return nil, verdict{}, errors.New("run " + shown(in.Run) + ": this server has no such run that has not ended; give the id of one that list_runs shows as running or queued")
+		return nil, runOutput{}, errors.New("run " + shown(in.Run) + ": this server has no such run that has not ended; give the id of one that list_runs shows as running or queued")
 	}
 	r, err := t.Engine.Stop(ctx, in.Run, in.Now)
 	if err != nil {
-		return nil, verdict{}, t.refused(err)
+		return nil, runOutput{}, t.refused(err)
 	}
-	return nil, t.verdict(r), nil
+	answer, out, err := t.answer(ctx, r)
+	if answer != nil {
+		answer.IsError = false // it does what was asked for
+	}
+	return answer, out, err
 }
