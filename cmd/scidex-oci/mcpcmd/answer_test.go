@@ -23,7 +23,7 @@ func TestShortAnswer(t *testing.T) {
 	}
 	r := result.Result{
 		ID: "b", Outcome: outcome.Outcome{State: outcome.Failed, Reason: "exit", Message: "the analysis exited with 1", ExitCode: 1},
-		Report: result.Report{Hints: []result.Hint{{Code: "no_gpu", Message: "a run has no GPU"}}, Warnings: []string{"two\nlines"}},
+		Report:       result.Report{Hints: []result.Hint{{Code: "no_gpu", Message: "a run has no GPU"}}, Warnings: []string{"two\nlines"}},
 		OutputsTotal: 1000, RejectedTotal: 1,
 	}
 	for range mostNamed + 1 {

@@ -4,34 +4,28 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// arguments are the names of a tool's arguments.
-type arguments []string
-
 // add adds a tool, whose arguments are the fields of In.
 func add[In, Out any](t *tools, s *mcp.Server, tool *mcp.Tool, h mcp.ToolHandlerFor[In, Out]) {
-	var names arguments
-	for _, field := range reflect.VisibleFields(reflect.TypeFor[In]()) {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		names = append(names, name)
-	}
-	t.arguments[tool.Name] = names
+	t.arguments[tool.Name] = reflect.TypeFor[In]()
 	mcp.AddTool(s, tool, h)
 }
 
 // forgive reads the other forms that models give arguments in, before their schema is checked, and refuses the rest by a sentence.
 func (t *tools) forgive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-		if call, ok := r.(*mcp.CallToolRequest); ok {
-			plain, err := t.arguments[call.Params.Name].plain(call.Params.Name, call.Params.Arguments)
+		call, ok := r.(*mcp.CallToolRequest)
+		if !ok {
+			return next(ctx, method, r)
+		}
+		if in := t.arguments[call.Params.Name]; in != nil {
+			plain, err := plainArguments(call.Params.Name, in, call.Params.Arguments)
 			if err != nil {
 				refusal := &mcp.CallToolResult{}
 				refusal.SetError(err)
@@ -43,28 +37,28 @@ func (t *tools) forgive(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// plain are the arguments of a call under the names that the tool has for them.
-func (names arguments) plain(tool string, given json.RawMessage) (json.RawMessage, error) {
+// plainArguments are the arguments of a call under the names and in the types that the tool has for them, which are those of in.
+func plainArguments(tool string, in reflect.Type, given json.RawMessage) (plain json.RawMessage, err error) {
+	if kindOf(given) == isNull {
+		given = json.RawMessage("{}")
+	}
 	var all map[string]json.RawMessage
-	_ = json.Unmarshal(given, &all) // the schema says what is wrong
-	if len(names) == 0 || all == nil {
-		return given, nil
-	}
-	if slices.Contains(names, "run") {
-		rename(all, "id", "run")
-	}
-	var err error
-	if files, ok := all["files"]; ok {
-		if all["files"], err = plainFiles(files); err != nil {
+	if json.Unmarshal(given, &all) == nil {
+		if _, ok := in.FieldByName("Run"); ok {
+			rename(all, "id", "run")
+		}
+		if _, ok := in.FieldByName("Files"); ok && kindOf(all["files"]) != isNull {
+			if all["files"], err = plainFiles(all["files"]); err != nil {
+				return nil, err
+			}
+		}
+		if given, err = json.Marshal(all); err != nil {
 			return nil, err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("%s has no argument %s; it has %s", tool, shown(name), strings.Join(names, ", "))
-		}
-	}
-	return json.Marshal(all)
+	r := &reader{tool: tool}
+	r.add(in, "")
+	return r.object(in, "", given)
 }
 
 // rename gives a field its name, if nothing has that.

@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -95,10 +93,8 @@ func checkProgram(in runInput) error {
 		return errors.New("code and command are two things to run; give one of them")
 	case len(in.Command) > 0 && (len(in.Args) > 0 || in.Language != ""):
 		return errors.New("args and language are of code; a command has its arguments in itself")
-	case extensions[in.language()] == "":
-		return fmt.Errorf("language %s: give one of %s", shown(in.Language), strings.Join(slices.Sorted(maps.Keys(extensions)), ", "))
 	}
-	return nil
+	return known("language", []string{in.language()}, slices.Sorted(maps.Keys(extensions)))
 }
 
 // over lays a call over the operator's flags, which bound it.

@@ -1,6 +1,7 @@
 package mcpcmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
+	"github.com/scidex-ai/scidex-oci/internal/suggest"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
@@ -113,7 +115,8 @@ func (in listInput) filter() (f catalog.Filter, err error) {
 func known(field string, given, all []string) error {
 	for _, word := range given {
 		if !slices.Contains(all, word) {
-			return fmt.Errorf("%s: there is no %s; give some of %s", field, shown(word), strings.Join(all, ", "))
+			near := cmp.Or(suggest.DidYouMean(word, all, ""), "; give some of "+strings.Join(all, ", "))
+			return fmt.Errorf("%s: there is no %s%s", field, shown(word), near)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package mcpcmd
 import (
 	"context"
 	"errors"
+	"reflect"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,7 +25,7 @@ type tools struct {
 	calls   sync.WaitGroup
 	open    sessions // with their calls
 
-	arguments map[string]arguments // by tool
+	arguments map[string]reflect.Type // by tool
 }
 
 // add adds all tools to a server.
