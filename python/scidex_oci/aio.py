@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Callable, Mapping, Optional, Sequence
 
-from .content import content
+from .content import content, standard_input
 from .engine_run import EngineRun
 from .loops import command_ended, ended, soon
 from .manifest import Manifest, check_names
@@ -20,12 +20,12 @@ from .tool import OnOutput, Tool
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .content import Content
+    from .content import Content, Input
     from .tool import StrPath
 
 
 async def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, files: Optional[Mapping[str, Content]] = None, language: Optional[str] = None,
-              check: bool = False, again: Optional[str] = None, overwrite: bool = False, flags: Sequence[str] = (),
+              check: bool = False, again: Optional[str] = None, overwrite: bool = False, flags: Sequence[str] = (), stdin: Optional[Input] = None,
               on_output: Optional[OnOutput] = None, tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> Result:  # pyright: ignore[reportGeneralTypeIssues]
     """As ``scidex_oci.run``. ``on_output`` is called in the event loop.
 
@@ -34,16 +34,16 @@ async def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None
     """
     check_names(fields, "arun()", OPTIONS)
     tool = tool or Tool()
-    with content(with_script(script, fields), code, files, language) as request:
+    with content(with_script(script, fields), code, files, language) as request, standard_input(stdin) as given:
         check_request(tool, request, again, flags, on_output)
-        if by_engine(again, overwrite, flags, on_output):
+        if given is None and by_engine(again, overwrite, flags, on_output):
             one = EngineRun(tool, request)
             if one.job is not None:
                 await ended(one.job.answer.add_done_callback, one.stop)
             if one.served():
                 return finish(one.result(), check)
         listener = _Listener(asyncio.get_running_loop(), on_output)
-        call = start(tool, request, again=again, overwrite=overwrite, flags=flags, on_output=listener.hear)
+        call = start(tool, request, again=again, overwrite=overwrite, flags=flags, stdin=given, on_output=listener.hear)
         listener.stop = call.process.signal
         await command_ended(call)
     if listener.error is not None:

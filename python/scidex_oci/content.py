@@ -1,4 +1,4 @@
-"""Code and files that are given as values: they are written to a private directory for the time of the run.
+"""Code, files and standard input that are given as values. Code and files are written to a private directory for the time of the run.
 
 Its lock says that it is in use. If Python is killed, the engine or the command of the run removes it, and ``gc`` what they leave.
 """
@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Union
+from typing import IO, TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Union
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         def to_csv(self, path: Any, /, **options: Any) -> Any: ...
 
     Content = Union[bytes, str, "os.PathLike[str]", Dict[str, Any], List[Any], Table, Any]  # the last: an array of NumPy
+
+    Input = Union[str, bytes, "os.PathLike[str]", IO[Any]]
 
 _LONGEST = 255  # bytes of a name (limits.h(0))
 _SUFFIXES = {"python": ".py", "r": ".R", "julia": ".jl", "sh": ".sh"}  # by which scidex-oci knows what runs a script
@@ -47,6 +49,34 @@ def content(fields: Mapping[str, Any], code: Optional[str], files: Optional[Mapp
             for name, value in files.items():
                 _put(os.path.join(more["stage"], name), name, value)
         yield {**fields, **more}
+
+
+@contextlib.contextmanager
+def standard_input(given: Optional[Input]) -> Iterator[Union[bytes, int, None]]:
+    """What a command gets as its standard input: bytes, or the descriptor of an open file."""
+    held: Any = given  # of any type; isinstance would make what is in it unknown
+    if given is None:
+        yield None
+    elif isinstance(given, (bytes, bytearray)):
+        yield bytes(held)
+    elif isinstance(given, str):
+        yield given.encode()
+    elif isinstance(given, os.PathLike):
+        with open(held, "rb") as file:
+            yield file.fileno()
+    elif hasattr(held, "read"):
+        yield _descriptor(held)
+    else:
+        raise TypeError(f"stdin is text, bytes, the path of a file (pathlib.Path) or an open file, not {_short(given)}")
+
+
+def _descriptor(file: Any) -> Union[bytes, int]:
+    """The descriptor of a file, or the content of what has none, such as io.StringIO."""
+    try:
+        return int(file.fileno())
+    except OSError:  # io.UnsupportedOperation is one
+        rest: Any = file.read()
+        return rest.encode() if isinstance(rest, str) else bytes(rest)
 
 
 @contextlib.contextmanager

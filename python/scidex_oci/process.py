@@ -20,7 +20,7 @@ from typing import IO, Callable, Iterator, List, Mapping, Optional, Sequence, Tu
 from .errors import NotInstalled
 
 Sink = Callable[[bytes], None]
-Stdin = Union[bytes, Iterator[bytes]]
+Stdin = Union[bytes, int, Iterator[bytes]]  # int: a descriptor
 
 _CHUNK = 1 << 16
 _F_SETSIG = 10  # PyPy has no name for it
@@ -91,6 +91,8 @@ class Process:
                 file.write(self._stdin)
                 file.seek(0)
                 child = self._start(file)
+        elif isinstance(self._stdin, int):
+            child = self._start(self._stdin)
         else:
             child = self._start(subprocess.PIPE)
             assert child.stdin is not None

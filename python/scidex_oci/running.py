@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence
+import tempfile
+from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence, Union
 
-from .content import content
+from .content import content, standard_input
 from .engine_run import EngineRun
 from .errors import Interrupted, error_of
-from .manifest import Manifest, check_names, encode
+from .manifest import Manifest, check_names, encode, plain
+from .paths import absolute
 from .result import Result
 from .tool import Call, OnOutput, Tool
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .content import Content
+    from .content import Content, Input
     from .tool import StrPath
 
 
-OPTIONS = ("code", "files", "language", "check", "again", "overwrite", "flags", "on_output", "tool")  # keywords of run that are no fields
+OPTIONS = ("code", "files", "language", "check", "again", "overwrite", "flags", "stdin", "on_output", "tool")  # keywords of run that are no fields
 
 
 def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, files: Optional[Mapping[str, Content]] = None, language: Optional[str] = None,
-        check: bool = False, again: Optional[str] = None, overwrite: bool = False, flags: Sequence[str] = (),
+        check: bool = False, again: Optional[str] = None, overwrite: bool = False, flags: Sequence[str] = (), stdin: Optional[Input] = None,
         on_output: Optional[OnOutput] = None, tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> Result:  # pyright: ignore[reportGeneralTypeIssues]
     """Runs one analysis and returns its result, however it ended, also that of a refused request.
 
@@ -33,12 +35,13 @@ def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, file
     ``.npy``, or a DataFrame as CSV or, if the name ends in ``.parquet``, as Parquet. With ``check``, a result that is not
     complete is raised: AnalysisFailed, AnalysisCanceled, AnalysisError, RequestError. ``again`` repeats the recorded request of a run, with its recorded
     script, and takes no fields: for a script as it is now pass ``flags=["--script=fit.py"]`` with it. ``overwrite`` lets
-    ``export`` write into a directory that is not empty; ``flags`` are further flags of ``scidex-oci run``. ``on_output`` is
+    ``export`` write into a directory that is not empty; ``flags`` are further flags of ``scidex-oci run``. ``stdin`` is the analysis'
+    standard input: text, bytes, the path of a file (``pathlib.Path``), or an open file, which is read as ``subprocess`` does. ``on_output`` is
     called with pieces of what the analysis writes, standard output and standard error as they come, in another thread; where
     it raises, the run is stopped and the exception is raised.
 
     It goes through an engine that calls share (``scidex-oci serve``), or is a command of its own where an engine does not take it:
-    with ``again``, ``overwrite``, ``flags`` or ``on_output``, and where ``SCIDEX_OCI_ENGINE`` is ``off``.
+    with ``again``, ``overwrite``, ``flags``, ``stdin`` or ``on_output``, and where ``SCIDEX_OCI_ENGINE`` is ``off``.
 
     Ctrl-C asks the analysis to end, waits for its end and raises Interrupted with the result; a second one kills
     it. Raises NotInstalled, EngineLost or another CommandError where scidex-oci itself was killed, and TypeError and ValueError
@@ -46,13 +49,13 @@ def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, file
     """
     check_names(fields, "run()", OPTIONS)
     tool = tool or Tool()
-    with content(with_script(script, fields), code, files, language) as request:
+    with content(with_script(script, fields), code, files, language) as request, standard_input(stdin) as given:
         check_request(tool, request, again, flags, on_output)
-        if by_engine(again, overwrite, flags, on_output):
+        if given is None and by_engine(again, overwrite, flags, on_output):
             result = _by_engine(tool, request)
             if result is not None:
                 return finish(result, check)
-        call = start(tool, request, again=again, overwrite=overwrite, flags=flags, on_output=on_output)
+        call = start(tool, request, again=again, overwrite=overwrite, flags=flags, stdin=given, on_output=on_output)
         try:
             call.wait()
         except KeyboardInterrupt:
@@ -87,13 +90,22 @@ def with_script(script: Any, fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def start(tool: Tool, fields: Mapping[str, Any], *, again: Optional[str] = None, overwrite: bool = False,
-          flags: Sequence[str] = (), on_output: Optional[OnOutput] = None, pass_fds: Sequence[int] = ()) -> Call:
-    """Starts ``scidex-oci run`` for a request."""
+          flags: Sequence[str] = (), stdin: Union[bytes, int, None] = None, on_output: Optional[OnOutput] = None,
+          pass_fds: Sequence[int] = ()) -> Call:
+    """Starts ``scidex-oci run`` for a request. ``stdin`` is the analysis' standard input; None: it has none."""
     check_request(tool, fields, again, flags, on_output)
     words: List[str] = ["run", "--json", "--quiet", *(["--overwrite"] if overwrite else []), *flags]
-    if again is None:
+    if again is not None:
+        return tool.start(*words, "--again", again, stdin=b"" if stdin is None else stdin, on_output=on_output)
+    if stdin is None:
         return tool.start(*words, "--file", "-", stdin=encode(fields), on_output=on_output, pass_fds=pass_fds)
-    return tool.start(*words, "--again", again, on_output=on_output)
+    manifest = tempfile.TemporaryFile()  # pylint: disable=consider-using-with # it is open until the command has ended
+    # Relative paths of a manifest that is a file are relative to it.
+    manifest.write(encode(absolute(plain(fields), os.path.abspath(tool.cwd or "."))))
+    manifest.seek(0)
+    call = tool.start(*words, "--file", f"/dev/fd/{manifest.fileno()}", stdin=stdin, on_output=on_output, pass_fds=[*pass_fds, manifest.fileno()])
+    call.process.when_done(manifest.close)
+    return call
 
 
 def _check_program(fields: Mapping[str, Any], flags: Sequence[str]) -> None:

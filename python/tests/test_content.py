@@ -1,6 +1,7 @@
 """code and files, against the real scidex-oci."""
 
 import asyncio
+import io
 import json
 import os
 import signal
@@ -72,6 +73,36 @@ class ContentTest(Case):
         """.replace("\n            ", "\n"), files=files)
         want = sorted(f"{name!a} {data if isinstance(data, bytes) else data.encode()!r}" for name, data in files.items())
         self.assertEqual(sorted(result.stdout().decode().splitlines()), want)
+
+    def test_stdin(self) -> None:
+        path = self.dir / "in.txt"
+        path.write_bytes(b"first\nsecond\n")
+        reader, writer = os.pipe()
+        os.write(writer, b"a pipe")
+        os.close(writer)
+        with open(path, "rb", buffering=0) as file, open(reader, "rb") as pipe:
+            file.readline()
+            for given, want in (("grün", "grün".encode()), (b"\xff\0", b"\xff\0"), (bytearray(b"x"), b"x"), ("", b""), (path, b"first\nsecond\n"),
+                                (io.StringIO("text"), b"text"), (io.BytesIO(b"bytes"), b"bytes"), (file, b"second\n"), (pipe, b"a pipe")):
+                with self.subTest(given):
+                    self.assertEqual(scidex_oci.run(command=["cat"], stdin=given, tool=self.tool, check=True).stdout(), want)
+        result = asyncio.run(scidex_oci.arun(code="print(input())", stdin="x", tool=self.tool, check=True))
+        self.assertEqual(result.stdout(), b"x\n")
+        again = scidex_oci.run(again=result.id, stdin="another", tool=self.tool, check=True)
+        self.assertEqual((again.attempt, again.stdout()), (2, b"another\n"))
+
+    def test_paths_with_stdin(self) -> None:
+        (self.dir / "d").mkdir()
+        (self.dir / "d" / "a").write_text("data\n")
+        (self.dir / "s.sh").write_text("cat /data/a /inputs/a -\n")
+        result = scidex_oci.run("s.sh", data="d", inputs=["d/a"], stdin="in\n", tool=self.tool, check=True)
+        self.assertEqual(result.stdout(), b"data\ndata\nin\n")
+
+    def test_wrong_stdin(self) -> None:
+        with self.assertRaisesRegex(TypeError, r"stdin is text, bytes, the path of a file \(pathlib.Path\) or an open file, not 7"):
+            scidex_oci.run(command=["cat"], stdin=7, tool=self.tool)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+        with self.assertRaises(FileNotFoundError):
+            scidex_oci.run(command=["cat"], stdin=self.dir / "none", tool=self.tool)
 
     def test_with_a_command(self) -> None:
         result = scidex_oci.run(command=["cat", "a"], files={"a": "b"}, tool=self.tool)
