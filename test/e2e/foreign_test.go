@@ -61,7 +61,7 @@ func TestRootWritesForAnotherUser(t *testing.T) {
 		never bool     // also if the user could
 	}{
 		"report":     {args: flags("report", id, "--out", "FILE", "--overwrite")},
-		"table":      {args: flags("table", "table.csv", "--output", "FILE", "--overwrite")},
+		"table":      {args: flags("table", "table.csv", "--out", "FILE", "--overwrite")},
 		"new":        {args: flags("new", "numbers.py", "--out", "FILE", "--overwrite")},
 		"stats":      {args: flags("stats", "--plot", "FILE")},
 		"key":        {args: flags("key", "new", "FILE")},

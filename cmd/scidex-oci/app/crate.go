@@ -43,7 +43,7 @@ type crateOptions struct {
 
 func (o *crateOptions) flags() []cli.Flag {
 	return options.List(
-		options.Path(&o.output, "output", "write to `DIR`, new or empty, or to a new FILE.zip", "o", "out"),
+		options.Path(&o.output, "out", "write to `DIR`, new or empty, or to a new FILE.zip", "o"),
 		options.Given(&o.title, "title", "the `NAME` of the crate (default: the run's)"),
 		options.Value(&o.license, "license", "the `URI` of the license of all that is in it", readLicense),
 		options.Value(&o.agent, "agent", "who had the analysis run: `NAME`, or \"NAME <URI>\", as of an ORCID", readAgent),
