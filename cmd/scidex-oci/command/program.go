@@ -29,7 +29,8 @@ type Program struct {
 	// Perform runs another command line of this program, as a part of a command.
 	Perform func(line []string) error
 
-	spans *spanSender // nil: none are sent
+	spans  *spanSender // nil: none are sent
+	warned bool        // of variables
 }
 
 // CallLine is a command line, without a command, that runs this program on the same catalog.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -18,7 +19,13 @@ func (p *Program) Load(c *cli.Context, others ...*options.Flag) error {
 	if err := p.Options.Load(p.Env, options.Of(c.Command.Flags, c.App.Flags), others...); err != nil {
 		return err
 	}
-	return p.loadNet()
+	if err := p.loadNet(); err != nil {
+		return err
+	}
+	if p.Caller == nil && !c.Command.Hidden { // not a part of another command
+		p.warnOfVariables(c.App, os.Environ())
+	}
+	return nil
 }
 
 // WithStores opens the stores for a command, commits pending outcomes, and closes the stores afterwards.
