@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +14,9 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/scidex-ai/scidex-oci/internal/suggest"
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // rootsDir holds the unpacked roots, next to the OCI image layout.
@@ -50,10 +53,14 @@ type Image struct {
 }
 
 // UnknownError is returned for an unknown name. It is fs.ErrNotExist.
-type UnknownError struct{ Name string }
+type UnknownError struct {
+	Name  string
+	Known []string // the names of the store
+}
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("no image %q; see \"scidex-oci image ls\", or get it by \"scidex-oci image pull\" or \"image import\"", e.Name)
+	meant := suggest.DidYouMean(e.Name, append([]string{spec.RootfsHost}, e.Known...), "")
+	return fmt.Sprintf("no image %q%s", e.Name, cmp.Or(meant, `; see "scidex-oci image ls", or get it by "scidex-oci image pull" or "image import"`))
 }
 
 // Unwrap returns fs.ErrNotExist.
@@ -113,7 +120,8 @@ func (s *Store) Known(name string) error {
 func (s *Store) find(name string) (ocispec.Descriptor, error) {
 	desc, err := s.layout.Resolve(name)
 	if errors.Is(err, layout.ErrUnknown) {
-		err = &UnknownError{name}
+		known, _ := s.layout.Names() // they only help
+		err = &UnknownError{name, known}
 	}
 	return desc, err
 }
@@ -171,7 +179,7 @@ func (s *Store) Remove(ctx context.Context, name string) (inUse bool, err error)
 	}
 	damaged := err != nil // it is removed anyway
 	if err := s.layout.Untag(name); errors.Is(err, layout.ErrUnknown) {
-		return false, &UnknownError{name}
+		return false, &UnknownError{Name: name}
 	} else if err != nil {
 		return false, err
 	}

@@ -80,6 +80,11 @@ func TestNames(t *testing.T) {
 	if err != nil || len(all) != 2 || all[0] != other.Image || all[1] != again.Image {
 		t.Errorf("listed %+v, %v", all, err)
 	}
+	for given, meant := range map[string]string{"hots": "host", "yy": "", "xyz": ""} {
+		if err := s.Known(given); err == nil || strings.Contains(err.Error(), `did you mean "`+meant) != (meant != "") {
+			t.Errorf("%q: %v", given, err)
+		}
+	}
 	if inUse, err := s.Remove(t.Context(), "x"); inUse || err != nil || len(roots(t, s)) != 1 || blobs(t, s) != 3 {
 		t.Errorf("removed: %v, %v, roots %q, %d blobs", inUse, err, roots(t, s), blobs(t, s))
 	}

@@ -108,7 +108,7 @@ func (e *MissingError) names(dir, rest string) []string {
 	names, _ := d.Names(maxSearched) // what could be read will do
 	return slices.DeleteFunc(names, func(name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name, rest))
-		return err != nil || e.Flag != "--input" && info.IsDir() == (e.Flag == "--script")
+		return err != nil || e.Flag != "--input" && info.IsDir() == strings.HasSuffix(e.Flag, "script")
 	})
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -29,7 +30,7 @@ func newCompletionCommand(p *command.Program) *cli.Command {
 			}
 			write := completions()[given[0]]
 			if write == nil {
-				return command.Usagef("no completion for shell %q%s", given[0], suggest.DidYouMean(given[0], shells(), ""))
+				return command.Usagef("no completion for shell %q%s", given[0], cmp.Or(suggest.DidYouMean(given[0], shells(), ""), "; give "+suggest.List(shells())))
 			}
 			if p.Net == nil {
 				return drivers.ErrMissing // it has the flags of all commands

@@ -1,8 +1,10 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
@@ -12,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
+	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -91,6 +94,9 @@ func seenFrom(dir, here, script string) (string, error) {
 // checkScript refuses a script that run would refuse.
 func checkScript(path string) error {
 	f, all, err := userfile.Open(path, userfile.WriterWait)
+	if errors.Is(err, fs.ErrNotExist) {
+		return inputs.Likely(&inputs.MissingError{Flag: "script", Path: path})
+	}
 	if err != nil {
 		return fmt.Errorf("script: %w", err)
 	}

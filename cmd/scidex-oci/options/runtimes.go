@@ -70,9 +70,10 @@ func (g *Global) Runtime(asked string) (string, error) {
 		return asked, inputs.NotARuntime(asked)
 	}
 	if len(known) == 0 {
-		return asked, fmt.Errorf("runtime %q: no config file names runtimes; add \"runtimes: {%s: DIR}\" to one, or give a directory, such as ./%s", asked, asked, asked)
+		return asked, fmt.Errorf("runtime %q: no config file names runtimes; add \"runtimes: {%s: DIR}\" to one, or give a directory, such as ./%s%s",
+			asked, asked, asked, suggest.DidYouMean(asked, []string{spec.None}, ""))
 	}
 	names := slices.Sorted(maps.Keys(known))
-	return asked, fmt.Errorf("runtime %q is not among those of config file %q, which are %s%s; give one of them, or a directory, such as ./%s",
-		asked, g.file.file, strings.Join(names, ", "), suggest.DidYouMean(asked, names, ""), asked)
+	return asked, fmt.Errorf("runtime %q is not among those of config file %q, which are %s; give one of them, or a directory, such as ./%s%s",
+		asked, g.file.file, strings.Join(names, ", "), asked, suggest.DidYouMean(asked, append(names, spec.None), ""))
 }
