@@ -80,7 +80,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-func regular(name string) bool {
+func isRegular(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular()
 }
@@ -175,7 +175,7 @@ func bound(a spec.Analysis) (list []shownDir) {
 
 // holds looks for a name: as a path below the directory, then only by its last part.
 func (b shownDir) holds(name string) (rest string, found bool) {
-	if filepath.IsLocal(name) && regular(filepath.Join(b.host, name)) {
+	if filepath.IsLocal(name) && isRegular(filepath.Join(b.host, name)) {
 		return name, true
 	}
 	if base := filepath.Base(name); base != "." && base != "/" {
@@ -186,7 +186,7 @@ func (b shownDir) holds(name string) (rest string, found bool) {
 
 // search looks for a file of that name among so many entries: a directory may have millions.
 func (b shownDir) search(base string, left int) (rest string, found bool) {
-	if filepath.Base(b.host) == base && regular(b.host) {
+	if filepath.Base(b.host) == base && isRegular(b.host) {
 		return ".", true
 	}
 	for dirs := []string{"."}; len(dirs) > 0 && left > 0; dirs = dirs[1:] {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/request"
@@ -53,6 +55,19 @@ func relative(t *testing.T, from, to string) string {
 	return name
 }
 
+// openPipe makes a FIFO that has a writer, which writes nothing: a read of it would wait.
+func openPipe(t *testing.T, path string) *os.File {
+	t.Helper()
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 func TestOf(t *testing.T) {
 	const exit = outcome.ReasonExit
 	data := tree(t, "a.csv", "deep/b.csv")
@@ -77,6 +92,8 @@ func TestOf(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	pipe := openPipe(t, filepath.Join(scripts, "pipe"))
+	defer pipe.Close()
 	tools := func(f *Facts) { f.Ended.Analysis.Inputs = []string{scripts + ":/inputs/mine"} }
 	bestEffort := func(f *Facts) { f.Ended.Analysis.Limits = spec.LimitsBestEffort }
 	withData := func(f *Facts) { f.Ended.Analysis.Data, f.Ended.HasData = data, true }
@@ -154,6 +171,7 @@ func TestOf(t *testing.T) {
 		"Windows, bash":         {facts(exit, "bash: line 1: /inputs/mine/crlf.sh: cannot execute: required file not found\n", tools), ProgramMissing, []string{"ends as Windows ends lines"}},
 		"Windows, env":          {facts(exit, "/usr/bin/env: ‘python3\\r’: No such file or directory\n"), ProgramMissing, []string{"ends as Windows ends lines"}},
 		"no loader":             {facts(outcome.ReasonNotFound, "", command("/inputs/mine/elf"), tools), ProgramMissing, []string{"/inputs/mine/elf is in the container, but its loader is not", "--rootfs"}},
+		"a pipe as a script":    {facts(outcome.ReasonNotFound, "", command("/inputs/mine/pipe"), tools), ProgramMissing, []string{"there is no program /inputs/mine/pipe in the container"}},
 		"no interpreter":        {facts(outcome.ReasonNotFound, "", command("/inputs/mine/z.sh"), tools), ProgramMissing, []string{"no program /opt/none/sh, which the first line of the script names, in the container, but there is /usr/bin/sh"}},
 		"input":                 {facts(exit, "EOFError: EOF when reading a line\n"), NoInput, []string{"standard input", "terminal"}},
 		"no space":              {facts(exit, "OSError: [Errno 28] No space left on device\n"), NoSpace, []string{"512MiB", "/work"}},

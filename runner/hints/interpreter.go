@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -12,14 +13,17 @@ import (
 // they are not there.
 func (f Facts) interpreter(name string) (interpreter string, there bool) {
 	b, rest, found := f.outside(name)
-	if !found || !regular(filepath.Join(b.host, rest)) {
+	if !found {
 		return "", false
 	}
-	file, err := userdir.ReadAny(filepath.Join(b.host, rest)) // it may have been replaced by a pipe
+	file, err := userdir.ReadAny(filepath.Join(b.host, rest))
 	if err != nil {
 		return "", false
 	}
 	defer file.Close()
+	if regular.Check(file) != nil { // a pipe could block the read
+		return "", false
+	}
 	line, _ := spec.FirstLine(file) // what could be read will do
 	line, script := strings.CutPrefix(line, "#!")
 	if words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' }); script && len(words) > 0 {

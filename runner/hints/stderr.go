@@ -58,7 +58,7 @@ func (f Facts) besideScript(module string) string {
 		return ""
 	}
 	for _, name := range []string{module + ".py", module + "/__init__.py"} {
-		if regular(path.Join(path.Dir(a.Script), name)) {
+		if isRegular(path.Join(path.Dir(a.Script), name)) {
 			return strings.TrimSuffix(name, "/__init__.py")
 		}
 	}

@@ -17,7 +17,7 @@ func (f Facts) unseen(word string) bool {
 	case !filepath.IsLocal(word) || f.shown(word):
 		return false
 	}
-	return f.inside(path) == "" && (regular(path) || filepath.Clean(word) != "." && word == f.sought() && isDirectory(path))
+	return f.inside(path) == "" && (isRegular(path) || filepath.Clean(word) != "." && word == f.sought() && isDirectory(path))
 }
 
 func isDirectory(name string) bool {
