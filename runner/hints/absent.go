@@ -23,6 +23,17 @@ const noCommand = 127
 // ofSystem is a path where programs have their own files, and nobody data.
 var ofSystem = pattern(`^/(?:bin|dev|etc|lib\w*|opt|proc|root|run|sbin|sys|usr|var)/`)
 
+// ofHost is a path of which the root filesystem of the host has only some parts (rootfs.Host).
+var ofHost = pattern(`^/(?:etc|var)/`)
+
+// needsRootfs says how a program gets its own files in /etc and /var.
+func (f Facts) needsRootfs(name string) string {
+	if a := f.Ended.Analysis; a.RootfsImage() || a.RootfsDirectory() || !ofHost().MatchString(name) {
+		return ""
+	}
+	return "of the host's /etc and /var runs have only what most programs need: if a program needs more, choose a root filesystem that has it with --rootfs"
+}
+
 // noSuchFile says what a directory of inputs has, if the analysis looked in it for a file that it does not have. Elsewhere
 // its advice is for a file that was to be read as for one that was to be written: most messages do not say which.
 func noSuchFile(f Facts) string {
@@ -43,6 +54,9 @@ func noSuchFile(f Facts) string {
 		return fmt.Sprintf("there is no %s%s: pass what is to be read with --input FILE, and open /inputs/%s", format.Line(name, 200), cmp.Or(f.where(name), " in "+f.Ended.Analysis.StartDir()), format.Line(name, 200))
 	case f.makes(name):
 		return fmt.Sprintf("there is no %s%s: to write it, first create its directory, with %s", format.Line(name, 200), f.where(name), f.makeDir(dir))
+	}
+	if advice := f.needsRootfs(name); advice != "" {
+		return fmt.Sprintf("there is no %s in the container: %s", format.Line(name, 200), advice)
 	}
 	if dir := f.Ended.Analysis.Data; filepath.IsAbs(dir) && !ofSystem().MatchString(name) {
 		if data := f.lacks(shownDir{dir, "/data"}, path.Base(name)); data != "" {

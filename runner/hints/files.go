@@ -66,7 +66,11 @@ func localFile(f Facts) string {
 		}
 		return why + fmt.Sprintf("run it with --script %s, or with --project %s as /analysis/%s", format.ShellQuote(word), format.ShellQuote(path.Clean(project)), inside)
 	}
-	return why + fmt.Sprintf("to read it, add --input %s and open /inputs/%s", format.ShellQuote(word), path.Base(word))
+	why += fmt.Sprintf("to read it, add --input %s and open /inputs/%s", format.ShellQuote(word), path.Base(word))
+	if advice := f.needsRootfs(word); advice != "" {
+		why += "; " + advice
+	}
+	return why
 }
 
 // shown reports whether a relative path is below a link that /work has.
