@@ -415,8 +415,9 @@ class Result:
         parts = [markup.paragraph(markup.text(name), *end, duration), markup.paragraph(markup.text(self.message, 500))]
         parts += [markup.paragraph("Hint:", markup.text(hint.message, 500)) for hint in self.hints[:5]]
         if self.outputs:
-            rows = ([o.path, o.size, o.media_type, "partial" if o.partial else ""] for o in self.outputs)
-            parts.append(markup.grid(["output", "bytes", "media type", ""], rows, self.outputs_total))
+            note = ["note"] if any(o.partial for o in self.outputs) else []
+            rows = ([o.path, o.size, o.media_type, "partial" if o.partial else ""][: 3 + len(note)] for o in self.outputs)
+            parts.append(markup.grid(["output", "bytes", "media type", *note], rows, self.outputs_total))
         with contextlib.suppress(ScidexError, ValueError):  # without logs it is still a result
             logs = self._tool().logs(self.run_id)
             parts += [markup.log("standard output ends:", logs.stdout), markup.log("standard error ends:", logs.stderr)]

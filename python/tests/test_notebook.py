@@ -82,6 +82,9 @@ class NotebookTest(Case):
         for part in ("<code>a@1</code>", "<b>failed</b>", "1.5 s", "<code>it broke</code>", "50 of 12345 rows", "<code>partial</code>"):
             self.assertIn(part, text)
         self.assertEqual(text.count("<code>partial</code>"), 50)
+        self.assertIn("<th><code>note</code></th>", text)
+        whole = Result.from_json({"id": "a", "attempt": 1, "state": "complete", "outputs": [{"path": "x", "size": 3, "media_type": "text/csv"}], "outputs_total": 1})
+        self.assertEqual(self.read(whole).cells[-6:], ["output", "bytes", "media type", "x", "3", "text/csv"])
         refused = Result.from_json({"id": "", "state": "error", "reason": "request", "message": "memory: what?"})
         self.assertIn("<code>without a run</code>", refused._repr_html_())
 
