@@ -88,13 +88,13 @@ def where(bench):
 
 
 def listing():
-    rows = [(name, figure.what, peer_name(figure), figure.goal_text()) for name, line in LINES.items() for figure in line.figures]
-    return markdown([("name", "what", "peer", "goal"), *rows])
+    rows = [(name, figure.what, peer_name(figure)) for name, line in LINES.items() for figure in line.figures]
+    return markdown([("name", "what", "peer"), *rows])
 
 
 def options():
     parser = argparse.ArgumentParser(prog="scripts/bench")
-    parser.add_argument("--list", action="store_true", help="print the lines and their goals")
+    parser.add_argument("--list", action="store_true", help="print the lines")
     parser.add_argument("--small", action="store_true", help="one round of a hundredth of the sizes: only shows that all works")
     parser.add_argument("--rounds", type=int, metavar="N", help="how often each way is measured")
     parser.add_argument("--before", type=Path, metavar="PROGRAM", help="start, run, batch, warm and memory: another build of scidex-oci, whose supervisor is beside it, as an absolute path")

@@ -18,25 +18,13 @@ class Failed(Exception):
     """A command that must succeed did not."""
 
 
-class Goal(NamedTuple):
-    relation: str  # "at most" or "at least"
-    bound: float
-
-    def reached(self, value):
-        return value <= self.bound if self.relation == "at most" else value >= self.bound
-
-
 class Figure(NamedTuple):
-    """One row: the median of one way, its ratio to the median of a peer, and the goal."""
+    """One row: the median of one way, and its ratio to the median of a peer."""
 
     what: str
     ours: str
-    peer: str = ""  # without a peer, the goal is for the median itself
+    peer: str = ""
     unit: str = "s"  # "s", "/s" or "MiB"
-    goal: Goal | None = None
-
-    def goal_text(self):
-        return f"{self.goal.relation} {self.goal.bound:g}{'' if self.peer else ' ' + self.unit}" if self.goal else "-"
 
 
 class Line(NamedTuple):
@@ -108,7 +96,7 @@ def amount(value, unit):
 
 
 def spread(values, unit):
-    """The median, with the quartiles where there are several values."""
+    """The median, with the quartiles if there are several values."""
     if len(values) < 2:
         return amount(values[0], unit)
     low, _, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -125,10 +113,8 @@ def cells(figure, samples):
     shown = [spread(values, figure.unit) if values else "-" for values in (ours, its)]
     row = [figure.what, peer_name(figure), *shown]
     if not ours or (figure.peer and not its):
-        return [*row, "-", figure.goal_text(), "not measured"]
-    value = statistics.median(ours) / (statistics.median(its) if figure.peer else 1)
-    reached = {True: "yes", False: "no"}[figure.goal.reached(value)] if figure.goal else "-"
-    return [*row, f"{value:.2f}" if figure.peer else "-", figure.goal_text(), reached]
+        return [*row, "not measured"]
+    return [*row, f"{statistics.median(ours) / statistics.median(its):.2f}" if figure.peer else "-"]
 
 
 def before(figures, samples):
@@ -143,7 +129,7 @@ def before_way(way):
 
 def report(figures, samples):
     """The table, and the reasons why a peer was not measured."""
-    rows = [["what", "peer", "ours", "its", "ratio", "goal", "reached"]]
+    rows = [["what", "peer", "ours", "its", "ratio"]]
     rows += [cells(figure, samples) for figure in (*figures, *before(figures, samples))]
     return "\n".join([markdown(rows), *(f"Not measured: {way}: {why}" for way, why in samples.missing.items())])
 

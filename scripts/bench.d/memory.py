@@ -11,14 +11,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from measure import MIB, Failed, Figure, Goal, Line
+from measure import MIB, Failed, Figure, Line
 from start import ours
 
 INIT = "scidex-init"
 DEADLINE = 60  # seconds, until all analyses have started
 FIGURES = (
     Figure("memory of one sleeping run", "one run", unit="MiB"),
-    Figure("memory of each further one of a batch", "each further run", unit="MiB", goal=Goal("at most", 2)),
+    Figure("memory of each further one of a batch", "each further run", unit="MiB"),
 )
 
 

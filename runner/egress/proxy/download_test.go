@@ -9,7 +9,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/egress"
 )
 
-// BenchmarkDownload compares a download over TLS by the proxy with one without it, in turns: docs/PERFORMANCE.md has the ratio.
+// BenchmarkDownload compares a download over TLS by the proxy with one without it, in turns.
 func BenchmarkDownload(b *testing.B) {
 	const size = 1 << 28
 	w := newWorld(b)
