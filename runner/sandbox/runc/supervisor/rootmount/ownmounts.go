@@ -14,7 +14,7 @@ import (
 )
 
 // The container's own file systems are mounted here, not by libcontainer, which resolves each path some ten times
-// (docs/adr/0018). libcontainer binds the root recursively. The container cannot unmount parts of it, since its mount
+// (docs/adr/0013). libcontainer binds the root recursively. The container cannot unmount parts of it, since its mount
 // namespace is less privileged (mount_namespaces(7), locked mounts). libcontainer mounts /proc, since the container's PID
 // namespace does not exist yet.
 
