@@ -97,7 +97,7 @@ func (t Tree) populate(root *os.Root) error {
 	return nil
 }
 
-// makeFiles makes the parent of a file once for all that follow it there: many are in few directories.
+// makeFiles writes the files. It makes a directory once for consecutive files in it, since few directories have many files.
 func (t Tree) makeFiles(root *os.Root) error {
 	parent := "."
 	for _, f := range slices.Concat(t.Files, t.Run) {

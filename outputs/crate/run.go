@@ -31,7 +31,7 @@ type Run struct {
 	Outputs []File // the results
 	Logs    []File // likewise; scidex-oci chose their paths
 	Result  *File  // the result as JSON; scidex-oci chose its path
-	// Statement is signed, and about the other files; nil if there is none.
+	// Statement is the signed statement about the other files; nil if there is none.
 	Statement *File
 
 	Agent   *Agent

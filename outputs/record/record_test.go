@@ -92,7 +92,7 @@ func TestRecordThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestKeepFirst has many give one name at once: one gives it, and what the others wrote is gone.
+// TestKeepFirst: of many that write one record at once, one gets the name, and the files of the others are removed.
 func TestKeepFirst(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "record")
 	errs := make(chan error)

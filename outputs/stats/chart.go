@@ -32,7 +32,7 @@ const (
 	chartHead  = 76
 )
 
-// chartStyle has the colours of the charts in docs/images, without variables, which some viewers lack.
+// chartStyle has the colours as values, since some viewers lack variables.
 const chartStyle = `text { font: 13px "DejaVu Sans", Helvetica, Arial, sans-serif; }
 .title { font-size: 16px; font-weight: bold; } .dim { font-size: 12px; } .end { text-anchor: end; } .middle { text-anchor: middle; }
 .asked { fill: none; stroke-width: 1.5; } .range { stroke-width: 2; }

@@ -69,7 +69,7 @@ func (e *execution) measure(last meter.Sample, source string) {
 	e.report.Series = e.meter.End(last, source, e.exit, &e.report.Usage)
 }
 
-// groupSample is a sample of the run's own control group, which counts more than the supervisor's sums.
+// groupSample is a sample of the run's own control group. It is used instead of the supervisor's sums.
 func (e *execution) groupSample(at time.Duration) (meter.Sample, error) {
 	u, err := e.Space.Limits.Usage()
 	return meter.Sample{At: at, Memory: u.Memory, MemoryPeak: u.MemoryPeak, Pids: u.Pids, PidsPeak: u.PidsPeak, CPU: u.CPU}, err

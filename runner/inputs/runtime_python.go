@@ -31,8 +31,8 @@ type python struct {
 	hops     []string // where bin/python3 leads, link by link, the program last
 }
 
-// findPython follows the interpreter of a runtime to its installation. Without one there is nothing to find, unless the
-// runtime is an environment of it.
+// findPython follows the interpreter of a runtime to its installation. A runtime without an interpreter has none to find; a venv
+// without one is an error.
 func findPython(dir *os.File, shown func(path string) bool) (python, error) {
 	real, err := os.Readlink(inode.ProcPath(dir))
 	if err != nil {

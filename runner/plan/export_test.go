@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestExportOfAnotherUsersDirectory: / is root's, so this thread stops to be root for the kernel's checks of files.
+// TestExportOfAnotherUsersDirectory: / is root's. The kernel checks the files of this thread as those of another user.
 func TestExportOfAnotherUsersDirectory(t *testing.T) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with the test
 	if _, err := unix.SetfsuidRetUid(65534); err != nil {

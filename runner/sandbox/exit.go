@@ -16,7 +16,8 @@ type Exit struct {
 	Ended    bool          `json:"ended"`           // Status is the analysis' own
 	// Ahead says that the command was started ahead (Job.Ahead).
 	Ahead bool `json:"ahead,omitempty"`
-	// Unhooked says that it was killed before its turn, because the hook was not executed: it may have executed the script.
+	// Unhooked says that the command was killed before its turn because the hook did not report. The command may have executed
+	// the script.
 	Unhooked bool               `json:"unhooked,omitempty"`
 	Status   syscall.WaitStatus `json:"status"`
 	TimedOut bool               `json:"timed_out"`

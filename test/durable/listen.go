@@ -30,7 +30,7 @@ type response struct {
 	flags uint32
 }
 
-// listen has the calls of this thread wait for an answer, which the descriptor gives.
+// listen makes the watched calls of this thread wait until they are answered by the descriptor that it returns.
 func listen() (fd int, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return -1, err

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pathCalls are the calls that wait under underSwaps: all that look a path up. accept4(2) looks none up: it shows that
-// a server has started.
+// pathCalls are the calls that underSwaps holds: all that look up a path, and accept4(2), which shows that a server has
+// started.
 var pathCalls = func() map[uintptr]fileCall {
 	calls := map[uintptr]fileCall{
 		unix.SYS_EXECVE: first("execve"), unix.SYS_EXECVEAT: at("execveat"), unix.SYS_NAME_TO_HANDLE_AT: at("name_to_handle_at"),

@@ -26,7 +26,7 @@ type swapper struct {
 	ended  chan error
 }
 
-// swap begins with change, which alternates with every call, until the test has ended.
+// swap calls change again and again until the test ends; change alternates between two states.
 func swap(t *testing.T, change func(round int) error) *swapper {
 	t.Helper()
 	s := &swapper{stop: make(chan struct{}), ended: make(chan error, 1)}

@@ -87,8 +87,8 @@ func (c configFile) fill(next *os.File, edit func(text string) (string, error)) 
 
 func (c configFile) nextName() string { return "." + c.name + ".next" }
 
-// lockNext opens and locks the file that becomes the next config file. A process that was killed may have left one, which is
-// used again. Once another process has given it the config file's name, there is another one to lock.
+// lockNext opens and locks the file that becomes the next config file. It uses one that a killed process left. If another
+// process renames the file to the config file before it is locked, lockNext opens a new one.
 func (c configFile) lockNext() (*os.File, error) {
 	for {
 		f, err := c.dir.Append(c.nextName(), 0o666)

@@ -55,7 +55,7 @@ func TestSlurmBindsTheBlobs(t *testing.T) {
 	}
 }
 
-// TestSlurmKilledCollect has gc between the two writes of a collect that is killed there: the run is collect's to end.
+// TestSlurmKilledCollect runs gc after a collect was killed between its two writes: gc leaves the run to the next collect.
 func TestSlurmKilledCollect(t *testing.T) {
 	d := newDesk(t, nil)
 	s := d.submit("spool", "a")

@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/egress"
 )
 
-// ProxyEntry is the entry of the hidden command of scidex-oci-net that sends the requests of a run on.
+// ProxyEntry is the entry of the hidden command of scidex-oci-net that forwards the requests of a run.
 func ProxyEntry() *cli.Command {
 	entry := NetEntry(egress.Command, "")
 	entry.Hidden = true

@@ -111,7 +111,7 @@ func (in listInput) filter() (f catalog.Filter, err error) {
 	return f, known("reasons", in.Reasons, options.Reasons())
 }
 
-// known refuses words that are not among those that there are.
+// known refuses words that are not in all.
 func known(field string, given, all []string) error {
 	for _, word := range given {
 		if !slices.Contains(all, word) {

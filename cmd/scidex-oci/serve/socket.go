@@ -157,8 +157,8 @@ func removeStale(dir *userdir.Dir, name string) error {
 	return dir.Remove(name, old)
 }
 
-// listenerEnded is nil if the process has ended that called listen(2): a supervisor which that has just cloned still has the
-// socket, until it is executed.
+// listenerEnded returns nil if the process that called listen(2) has ended. A supervisor that it has just cloned may still hold
+// the socket, until its exec.
 func listenerEnded(c *net.UnixConn) error {
 	peer, err := peerOf(c)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
-// hands gives a test the claims of a worker: what the test sends back ends the job's handler.
+// hands has a claim that a worker gave to the test. What the test sends to end ends the job's handler.
 type hands struct {
 	ctx   context.Context
 	claim queue.Claim

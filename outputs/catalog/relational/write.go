@@ -195,7 +195,7 @@ func (d Dialect) removable(ctx context.Context, tx Tx, key catalog.Key) error {
 	return nil
 }
 
-// SameEnd returns nil if a run has ended as run says, else catalog.ErrEnded.
+// SameEnd returns nil if the catalog has the state and the end time of run, else catalog.ErrEnded.
 func (d Dialect) SameEnd(ctx context.Context, tx Tx, run catalog.Run) error {
 	var same bool
 	err := one(ctx, tx, func(row Row) error { return row.Scan(&same) },

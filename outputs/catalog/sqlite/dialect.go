@@ -39,8 +39,8 @@ const contains = `(instr(id, %s) > 0 OR instr(CASE WHEN json_extract(request, '$
 // ofAction has the expression and the condition of the index analysis_run_action, verbatim.
 const ofAction = `json_extract(report, '$.action_id') IS NOT NULL AND json_extract(report, '$.action_id') = %s`
 
-// CROSS JOIN keeps the order of its tables (SQLite, "The Query Optimizer Overview"): runs are read by their index, newest
-// first, and only the outputs of one are sorted at a time; those of a digest are few and are found by its index.
+// CROSS JOIN keeps the order of its tables (SQLite, "The Query Optimizer Overview"). byRun reads runs by their index, newest
+// first, and sorts the outputs of one run at a time. byDigest finds the few outputs of a digest by their index.
 const (
 	byRun    = `analysis_run r CROSS JOIN analysis_output o ON o.id = r.id AND o.attempt = r.attempt`
 	byDigest = `analysis_output o CROSS JOIN analysis_run r ON r.id = o.id AND r.attempt = o.attempt`

@@ -89,7 +89,7 @@ func TestFileRefuses(t *testing.T) {
 	}
 }
 
-// signing is a command that runs print in a shell. SIG in it is a file with the signature of the trial message.
+// signing returns a command that runs print in a shell, with SIG replaced by a file that has the signature of the trial message.
 func signing(t *testing.T, private ed25519.PrivateKey, print string) Command {
 	t.Helper()
 	sig := ed25519.Sign(private, statement.PAE(trialType, nil))

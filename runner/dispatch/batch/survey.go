@@ -52,7 +52,7 @@ func digest(text string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// inputs is how many files and directories an analysis shows.
+// inputs counts the files and directories of the host that an analysis is given.
 func inputs(a spec.Analysis) int {
 	n := len(a.Inputs)
 	for _, one := range []string{a.Script, a.Data, a.Docs, a.Project, a.Stage, a.Runtime} {

@@ -10,7 +10,7 @@ const (
 	Newest = 7
 )
 
-// Version is the version that holds analyses; 0 if the kernel has none of use.
+// Version is the version of Landlock that restricts analyses; 0 if the kernel has none that is used.
 func Version() int {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 || version < Oldest {

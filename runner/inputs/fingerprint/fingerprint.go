@@ -42,7 +42,8 @@ var ErrChanged = errors.New("changed while it was read")
 // worthRemembering is the size in bytes from which the digest of a single file is cached.
 const worthRemembering = 1 << 20
 
-// Maker makes fingerprints, and caches in Dir the digests of files that have not changed since, unless it is empty.
+// Maker makes fingerprints. If Dir is not empty, it caches the digests of files there, and uses them as long as a file is
+// unchanged.
 type Maker struct{ Dir string }
 
 // Of computes the fingerprint of an open file or directory (O_PATH). That of a single file is the SHA-256 of its bytes,

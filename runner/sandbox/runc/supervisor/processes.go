@@ -41,8 +41,8 @@ func (p *processes) kill() error {
 	return err
 }
 
-// count reads the CPU time of processes that are about to be killed: what dies with the container's init is not waited for,
-// so that no parent has its times (wait(2), on ignored SIGCHLD).
+// count reads the CPU time of processes that are about to be killed. Nobody waits for those that die with the container's init,
+// so no parent gets their times (wait(2), on ignored SIGCHLD).
 func (p *processes) count() {
 	if p.proc == nil {
 		return
