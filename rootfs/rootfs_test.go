@@ -81,7 +81,7 @@ var suse = map[string]string{
 	"etc/ssl/private/key": "secret",
 }
 
-// careless are links of an administrator's that lead to files that must not be shown.
+// careless is a host whose administrator made links to files that must not be shown.
 var careless = map[string]string{
 	"usr/bin/": "", "usr/lib/": "",
 	"etc/ssl/certs": "->.", "etc/ssl/private/key": "secret", "etc/fonts": "->../home/alice", "etc/R": "->../root/R", "etc/python3": "->.",

@@ -256,7 +256,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// holding is a kernel that takes every limit and holds others.
+// holding is a kernel that accepts every limit and enforces got instead.
 type holding struct {
 	hierarchy
 	got Effective

@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 	panic(syscall.Exec("/bin/sh", []string{"sh", "-c", hostile[config.Upload].script}, nil))
 }
 
-// TestProcess: a proxy that breaks out of its filter and says what it likes costs its launcher no more than so many records and a line,
-// and ends. One that does not serve is none.
+// TestProcess: a proxy that was taken over and reports whatever it likes gives its launcher a bounded number of records and one
+// line of error, and ends. A process that never serves is an error at the start.
 func TestProcess(t *testing.T) {
 	for index, c := range hostile {
 		t.Run(c.title, func(t *testing.T) {

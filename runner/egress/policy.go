@@ -74,7 +74,7 @@ func (b Bound) refuse(h spec.Host) error {
 		h, b.File, strings.Join(names, ", "))
 }
 
-// own are the platform's own hosts; a directory of sockets is none.
+// own returns the platform's own hosts, without directories of sockets.
 func (p Policy) own() (hosts []string) {
 	if p.Own == nil {
 		return nil

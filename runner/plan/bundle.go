@@ -33,7 +33,7 @@ func Spec(ctx context.Context, host *phase.Host, a spec.Analysis) (_ []byte, err
 	return marshalSpec(p.Analysis, place)
 }
 
-// prepareSpec prepares a plan that is shown and not run: neither catalog nor who would enforce the limits matters.
+// prepareSpec prepares a plan that is shown and not run. It reads no catalog and does not ask whether the limits can be enforced.
 func prepareSpec(ctx context.Context, host *phase.Host, a spec.Analysis) (*Plan, error) {
 	account, err := idmap.ReadAccount()
 	if err != nil {

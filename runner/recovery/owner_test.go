@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// Whose state file is gone, as after a power cut, is lost, but for runs of another machine of this name.
+// A run whose state file is gone, as after a power cut, is lost, unless it belongs to another machine of the same name.
 func TestNamesake(t *testing.T) {
 	ours := workspace.MachineID()
 	if ours == "" {

@@ -28,7 +28,7 @@ type Job struct {
 	// Tree is the root filesystem, and Base its Base when it was opened; nil if it has none.
 	Tree rootfs.Tree `json:"tree"`
 	Base *Bind       `json:"base,omitempty"`
-	// Hold is to be kept open while anything of the run lives; nil: none.
+	// Hold, if not nil, is kept open while anything of the run lives.
 	Hold *os.File `json:"-"`
 	// Cache are files in the home directory, which belong to the analysis.
 	Cache []rootfs.File `json:"cache,omitempty"`

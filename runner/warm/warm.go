@@ -24,11 +24,11 @@ type Sandbox struct {
 	stop func() // ends the preparation; it is idempotent
 }
 
-// Start starts what a run with such limits needs: Begin, that of a Pool, or Given.
+// Start starts the sandbox of a run with such limits. Begin and Pool.Begin are such functions; Given returns one.
 type Start func(ctx context.Context, limits string) (*Sandbox, error)
 
-// Given returns a Start that gives one run what was started for it already. If no run has taken that, drop ends it: call drop when
-// none will.
+// Given returns a Start that gives one run a sandbox that was started before. Call drop when no run will take it any more: it ends
+// a sandbox that none has taken.
 func (s *Sandbox) Given() (start Start, drop func()) {
 	taken := false
 	return func(context.Context, string) (*Sandbox, error) {

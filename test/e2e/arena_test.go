@@ -159,7 +159,7 @@ func victim(t *testing.T, marker string) int {
 	return pid
 }
 
-// describe is everything that others could change of a process.
+// describe returns what others could change in a process.
 func describe(t *testing.T, pid int) string {
 	t.Helper()
 	text := ""

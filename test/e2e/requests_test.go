@@ -231,8 +231,8 @@ func (l *launch) result(t *testing.T) (r ran.Result) {
 	return r
 }
 
-// TestRequestsProxyLost: if its proxy is killed or stopped, an analysis sends no further request, and the result says
-// that it was killed. Otherwise it sends two.
+// TestRequestsProxyLost: an analysis whose proxy is killed or stopped sends no second request, and the result warns. The control,
+// whose proxy lives, sends both.
 func TestRequestsProxyLost(t *testing.T) {
 	for kind, s := range surfers(t) {
 		t.Run(kind, func(t *testing.T) {

@@ -26,7 +26,7 @@ type sandbox struct {
 	wrap   func(h *harness, p layout, argv []string) []string
 }
 
-// layout is what a sandbox is to show read-only, by where, and its working directory.
+// layout has what a sandbox shows read-only, by its path inside, and its working directory.
 type layout struct {
 	shown map[string]string
 	work  string

@@ -104,7 +104,7 @@ func TestSinkOfManyRuns(t *testing.T) {
 	}
 }
 
-// TestSinkCountsWhatItDrops holds nobody up whose reader does not read, and says later what that has missed.
+// TestSinkCountsWhatItDrops: a reader that does not read holds up no writer, and is told later how much it has missed.
 func TestSinkCountsWhatItDrops(t *testing.T) {
 	r := &slowReader{let: make(chan struct{})}
 	s := newEventsWriter(r)

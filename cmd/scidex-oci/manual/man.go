@@ -10,8 +10,8 @@ import (
 type roff struct{ bytes.Buffer }
 
 // The generator of urfave/cli (v2.27.7) would save these 110 lines, and was tried. It makes one page of all commands, without examples; it
-// reads descriptions as Markdown, where SCIDEX_OCI_ROOT is half italic, and does not fill lines. A Markdown parser and text/template
-// would be part of every process, which are 0.3 MB.
+// reads descriptions as Markdown, where SCIDEX_OCI_ROOT is half italic, and does not fill lines. Its Markdown parser and
+// text/template would add 0.3 MB to every process.
 
 // Man is the page for man(1); see is its section SEE ALSO. Lines are broken only between words, as in Help.
 func (p Page) Man(see string) []byte {

@@ -90,7 +90,7 @@ func TestQueryPlans(t *testing.T) {
 	}
 }
 
-// labelled writes runs past the catalog: of each label so many.
+// labelled writes as many runs with each label as counts says, by SQL and not by the catalog.
 func labelled(t *testing.T, path string, counts map[string]int) {
 	t.Helper()
 	for key, count := range counts {

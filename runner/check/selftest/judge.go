@@ -22,7 +22,7 @@ func worse(a, b check.Status) check.Status {
 	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
-// refused wants each step, and no other, to have got an answer that proves that the attack is held.
+// refused passes if the canary reported exactly these steps, and each got an answer that proves that the attack is held.
 func refused(attack string, steps ...string) judge {
 	return func(o canary.Outcome) (check.Status, string) {
 		result := check.Pass

@@ -20,7 +20,7 @@ type nat64 struct {
 	prefixes address.Prefixes
 }
 
-// refused asks direct about an address, and about those to which the network may translate it.
+// refused returns why direct refuses an address, or an IPv4 address to which the network may translate it; "" if it does not.
 func (n *nat64) refused(a netip.Addr, direct func(netip.Addr) string) string {
 	if why := direct(a); why != "" || a.Is4() {
 		return why

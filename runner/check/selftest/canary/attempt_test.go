@@ -154,8 +154,7 @@ func TestMarksAreFound(t *testing.T) {
 	}
 }
 
-// unusedMarks are marks whose port nothing listens at: listeners stay to the end of the process, and with -count their random
-// ports meet.
+// unusedMarks returns marks with a free port. Listeners stay until the process ends, so with -count a random port may be in use.
 func unusedMarks(t *testing.T) Marks {
 	t.Helper()
 	for {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// requestMost is how many spans one request has at most, but for those of one trace.
+	// requestMost is the most spans of a request. The spans of one trace are always in one request.
 	requestMost = 5_000
 	firstPause  = 500 * time.Millisecond
 )
