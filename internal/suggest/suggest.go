@@ -9,8 +9,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// DidYouMean is the end of a sentence that names an unknown word. Of two letters one mistake is half: such a word is another
-// program's.
+// DidYouMean is the end of a sentence that names an unknown word; "" if no candidate is near. Words of two letters are near to too
+// many.
 func DidYouMean(word string, candidates []string, dashes string) string {
 	if len(word) < 3 {
 		return ""

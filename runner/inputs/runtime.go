@@ -72,7 +72,7 @@ func (o Opener) openRuntime(set *Set, a spec.Analysis) error {
 	return o.bindHostDirs(set, rows, a)
 }
 
-// NotARuntime refuses a file. Of a program in an environment's bin it names that environment.
+// NotARuntime refuses a file as a runtime. If the file is in an environment's bin, the error names that environment.
 func NotARuntime(path string) error {
 	switch above := filepath.Dir(path); {
 	case filepath.Base(above) == "bin":

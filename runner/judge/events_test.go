@@ -11,8 +11,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
-// TestEventsWithoutAnExitTime: if the supervisor was lost nothing says when the analysis ended, and the kernel has counted all the
-// same. An event without a time would keep the result out of the catalog for good.
+// TestEventsWithoutAnExitTime: after the loss of the supervisor no one knows when the analysis ended, but the kernel's counters make
+// events. An event without a time would keep the result out of the catalog for good.
 func TestEventsWithoutAnExitTime(t *testing.T) {
 	failure := &phase.Failure{Reason: outcome.ReasonSupervisorLost, Err: catalog.ErrNotFound}
 	ended := phase.Ended{Failure: failure, Audit: true, Command: []string{"true"}, Report: result.Report{Evidence: result.Evidence{PidsDenied: 1}}}

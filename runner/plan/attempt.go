@@ -58,8 +58,8 @@ func newID() (string, error) {
 	return spec.NewID(time.Now(), random), err
 }
 
-// scriptSource returns the script's file. A repeated run uses its kept script, unless another one is named; a project shows
-// its own. A warning says that the named file has changed since.
+// scriptSource returns the script's file. A repeated run uses its kept script, unless another one is named or the script is part of
+// a project. A warning says if the named file has changed since.
 func scriptSource(ctx context.Context, host *phase.Host, a spec.Analysis, req request.Request, key catalog.Key) (path string, warnings []string, err error) {
 	model := req.Model(key)
 	if model.ID == "" || a.Script == "" || a.Project != "" || req.AnyScript {

@@ -31,7 +31,7 @@ func livesAndMore(t testing.TB, n int, log *strings.Builder) *phase.Host {
 	return r
 }
 
-// Where nobody is dead nothing is asked of the catalog, and nothing changes.
+// If no run is dead, the catalog is not asked and nothing changes.
 func TestTidyIgnoresLiveRuns(t *testing.T) {
 	var log strings.Builder
 	for _, n := range []int{0, 20} {

@@ -28,7 +28,7 @@ func outside(t *testing.T, program string, args ...string) verdicts {
 	return decodeVerdicts(t, out)
 }
 
-// analysis runs a program of testdata, which sees the others.
+// analysis runs a program of testdata as an analysis that can read all of testdata.
 func (h *harness) analysis(program string, flags []string, args ...string) result {
 	h.t.Helper()
 	return h.start(slices.Concat([]string{"--id", h.newID()}, flags,

@@ -121,7 +121,7 @@ func (h *harness) importHostile(modules map[string]hostileModule) {
 	}
 }
 
-// countsItself prints how often it ran in this directory, and next to how many processes.
+// countsItself prints how often it ran in this directory, and how many processes it saw.
 const countsItself = `import glob
 with open("ran", "a+") as f:
     print("x", file=f, end="", flush=True)

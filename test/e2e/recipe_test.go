@@ -54,7 +54,7 @@ func (h *harness) recipe(args ...string) *build {
 	return b
 }
 
-// through makes the build reach only a proxy, by apt's only configuration.
+// through replaces apt's configuration by one in which the build reaches only a proxy.
 func (b *build) through(proxy string) *build {
 	config := b.h.write("apt.conf", fmt.Sprintf("Dir::Etc::Main \"/dev/null\";\nDir::Etc::Parts \"/dev/null\";\nDir::State::lists \"/dev/null\";\n"+
 		"Acquire::http::Proxy \"http://%s\";\n", proxy), 0o644)

@@ -54,7 +54,7 @@ func (c *tableCount) named() string {
 	return text
 }
 
-// failure is the error of outputs whose contents the blob store has not.
+// failure is the error if contents of outputs are damaged or missing in the blob store.
 func (s *tableSkipped) failure() error {
 	if s.damaged.n == 0 {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// Liveness says of a run that has not ended whether it lives, and since when. "running (dead)" is one that gc has to record;
-// of other hosts and roots only their location is known here.
+// Liveness returns the state of a run that has not ended, and its age. "running (dead)" means that gc has to record its end. Of
+// a run of another host or root only the location is known.
 func (st *Stores) Liveness(ctx context.Context, run catalog.Run) (state, wall string) {
 	state, wall = string(run.State), screen.Clock(workspace.Age(run).Milliseconds())
 	if run.State == outcome.Queued { // no host yet

@@ -17,8 +17,7 @@ type Where struct {
 	Moment func(time.Time) any
 	// Holds reports whether the database can store a string. No stored value equals one that it cannot.
 	Holds func(string) bool
-	// Contains is the term for a run whose id, or what it ran, contains a text: its first %s is that text, and so is
-	// its second.
+	// Contains is the term for a run whose id or command contains a text. Both its %s stand for that text.
 	Contains string
 
 	// Args are the arguments, in the order of their parameters.

@@ -63,8 +63,8 @@ func (n *named) setJournal(ctx context.Context, db *sql.DB) error {
 	})
 }
 
-// reading calls read, whose transaction is open while it yields. With a rollback journal nobody could commit while it
-// yields, so everything is read first.
+// reading passes what read yields on to yield. With a rollback journal nobody can commit while read's transaction is open, so
+// everything is read first.
 func reading[T any](ctx context.Context, journal string, yield func(T) bool, read func(yield func(T) bool) error) error {
 	if journal == writeAhead {
 		return read(yield)

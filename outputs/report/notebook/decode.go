@@ -102,7 +102,7 @@ func (d decoder) number() (int, error) {
 	return 0, nil
 }
 
-// text is a string, or a list of strings that belong together, up to so many bytes.
+// text reads a string, or a list of strings that it joins, up to most bytes.
 func (d decoder) text(most int) (text string, cut bool, err error) { return d.joined(most, "") }
 
 // lines is a list of strings, each on lines of its own.

@@ -15,7 +15,7 @@ type trial struct {
 	name, target string // of the check
 	attempt      canary.Attempt
 	judge        judge
-	// control is what happened outside, and controlled whether that proves that the attempt can succeed.
+	// control says what the same attempt did outside; controlled, whether that proves that it can succeed.
 	control    string
 	controlled bool
 }

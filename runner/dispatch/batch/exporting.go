@@ -10,8 +10,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// Exporting is a Work that exports what another one has run, or what an earlier batch has. The catalog keeps a run as it ended
-// also if its export fails: with --resume only the export is repeated.
+// Exporting is a Work that exports what another Work, or an earlier batch, has run. A failed export does not change the run in the
+// catalog, so that --resume repeats only the export.
 type Exporting struct {
 	dispatch.Work
 	// Export writes the outputs of a run, unless they are there already.

@@ -132,7 +132,7 @@ func TestTotalIsShared(t *testing.T) {
 	s.WaitAll()
 }
 
-// TestCommitOverlaps: the next analysis starts while the only one at once commits its outputs, as in a dispatch.
+// TestCommitOverlaps: if one analysis runs at a time, the next starts while the one before commits its outputs.
 func TestCommitOverlaps(t *testing.T) {
 	s := newStage(t, admission.Options{Runs: 1, Overlap: 1})
 	s.vacate = true

@@ -117,7 +117,7 @@ func (w *walk) enter(fd int, name string, st *unix.Statx_t, list listing, known 
 	return unix.Close(fd)
 }
 
-// leave goes up. A directory that was closed must still be the one above.
+// leave goes up. If the directory above was closed to save descriptors, it is opened again and must be the same.
 func (w *walk) leave() error {
 	last := len(w.levels) - 1
 	child := w.levels[last]

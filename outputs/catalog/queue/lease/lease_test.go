@@ -95,7 +95,7 @@ func observed(all []renewal) bool {
 	return len(o.Dead()) > 0
 }
 
-// A worker may have had a gap that is long for a shorter lease than its own.
+// A worker does not judge leases shorter than its own: a gap of its own may be short for it and long for them.
 func TestDeadByLength(t *testing.T) {
 	for length, want := range map[time.Duration]bool{Default - 1: false, Default: true, 2 * Default: true} {
 		o := Observer{Length: Default}

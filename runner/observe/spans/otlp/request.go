@@ -46,7 +46,7 @@ func hexInJSON(id []byte) []byte {
 	return raw
 }
 
-// idOf reads an id of hexadecimal digits; what is none is no field.
+// idOf reads an id of hexadecimal digits; nil, so that the field is left out, if it is none.
 func idOf(digits string) []byte {
 	raw, err := hex.DecodeString(digits)
 	if err != nil {

@@ -36,7 +36,7 @@ type Config struct {
 	Filter []byte
 	// Stdin, Stdout and Stderr become descriptors 0 to 2 of the analysis.
 	Stdin, Stdout, Stderr *os.File
-	// Reach is what the analysis may reach of file systems by Landlock, where the kernel has it.
+	// Reach has the places that Landlock leaves to the analysis, if the kernel has Landlock.
 	Reach reach.Places
 	// Terminal says that Stdin is a terminal, which replaces Stdout and Stderr and controls the analysis.
 	Terminal bool

@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/trace"
 )
 
-// SocketFD is where the launcher leaves the supervisor's end of the connection.
+// SocketFD is the supervisor's descriptor for its end of the connection to the launcher.
 const SocketFD = 3
 
 const (
