@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The rows of "Updates" in docs/operate.md. The later version is the program under test with one more migration of each catalog
+// The rows of docs/updates.md. The later version is the program under test with one more migration of each catalog
 // (scripts/build next); the program under test is the earlier one.
 
 // newer is the harness as the later version uses it: the same root, catalog and ids.
