@@ -244,7 +244,7 @@ func TestSubmitWithoutTablesOrRole(t *testing.T) {
 	roles.Execute(`DO $$ BEGIN IF has_function_privilege('stranger', 'scidex_oci.submit(jsonb, integer)', 'EXECUTE') THEN RAISE 'a stranger may submit'; END IF; END $$`)
 }
 
-// analysis is a job as a client of River's own that only inserts writes it (docs/queue.md).
+// analysis is a job as a client of River's own that only inserts writes it (docs/queue-sql.md).
 type analysis struct {
 	V       int             `json:"v"`
 	ID      string          `json:"id"`
