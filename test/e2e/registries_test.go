@@ -50,7 +50,7 @@ func (s *registrySite) account(name, key, password string) {
 	s.write(name, fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, key, account), 0o600)
 }
 
-// TestRegistriesConfigured tests what docs/images.md says about certificates, mirrors, credentials and short names.
+// TestRegistriesConfigured tests what docs/registries.md says about certificates, mirrors, credentials and short names.
 func TestRegistriesConfigured(t *testing.T) {
 	s := newConfiguredSite(t)
 	for _, c := range []struct {
