@@ -211,7 +211,7 @@ func TestDockerNextflowStopped(t *testing.T) {
 	r.expect(t, "canceled", "stopped", 143)
 }
 
-// TestDockerNextflowRefused: options of Nextflow without the settings of docs/workflows.md are refused by name, in the task's log.
+// TestDockerNextflowRefused: options of Nextflow without the settings of docs/nextflow.md are refused by name, in the task's log.
 func TestDockerNextflowRefused(t *testing.T) {
 	const end = ` -w "$NXF_TASK_WORKDIR" --name $NXF_BOXID ` + tool + " /bin/bash -ue /srv/work/1a/2b3c/.command.sh"
 	for want, c := range map[string]struct{ launch, stage string }{
