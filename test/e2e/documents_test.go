@@ -11,9 +11,13 @@ import (
 // blocks are the fenced blocks of a Markdown file: the info string and the text of each.
 var blocks = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 
-// TestDocumentedCommands executes the shell blocks of the documents that a new user reads, one after the other.
+// TestDocumentedCommands executes the shell blocks of each document, one after the other. What needs more than a test has, such as
+// a registry, is in blocks of text.
 func TestDocumentedCommands(t *testing.T) {
-	for _, document := range []string{"README.md", "docs/guide.md", "docs/sweeps.md", "docs/statement.md"} {
+	for _, document := range []string{
+		"README.md", "docs/batch.md", "docs/events.md", "docs/inputs.md", "docs/long-runs.md", "docs/programs.md",
+		"docs/results.md", "docs/settings.md", "docs/statement.md", "docs/sweeps.md", "docs/tutorial.md",
+	} {
 		t.Run(filepath.Base(document), func(t *testing.T) {
 			t.Parallel()
 			script, rest := shellOf(t, filepath.Join("../..", document))
