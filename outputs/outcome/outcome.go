@@ -25,15 +25,22 @@ func Fault(reason Reason, message string) Outcome {
 // State of a run. The changes that are possible are in the catalog.
 type State string
 
-// The states; queued and running are not final.
+// The states. The comment of each is its row in docs/reference/ends.md; queued and running are not final.
 const (
-	Queued   State = "queued"
-	Running  State = "running"
+	// It waits in a queue.
+	Queued State = "queued"
+	// It goes on.
+	Running State = "running"
+	// The analysis ended well, and its outputs are kept.
 	Complete State = "complete"
-	Failed   State = "failed"
+	// The analysis ended badly by its own doing or by a limit. Its outputs are kept.
+	Failed State = "failed"
+	// Somebody stopped it. What it had written is kept.
 	Canceled State = "canceled"
-	Error    State = "error"
-	Lost     State = "lost"
+	// scidex-oci or the host failed, or the request was refused.
+	Error State = "error"
+	// Its processes were killed from outside, so that nobody saw the end.
+	Lost State = "lost"
 )
 
 // Final reports whether the run has ended.

@@ -400,9 +400,9 @@ func TestOfRefusal(t *testing.T) {
 	}
 }
 
-// Each code has a row in docs/hints.md, and no other has.
+// Each code has a row in docs/reference/hints.md, and no other has.
 func TestCodesAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/hints.md")
+	text, err := os.ReadFile("../../docs/reference/hints.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -413,7 +413,7 @@ func TestCodesAreDocumented(t *testing.T) {
 		}
 	}
 	if got, want := slices.Sorted(maps.Keys(documented)), slices.Sorted(slices.Values(codes())); !slices.Equal(got, want) {
-		t.Errorf("docs/hints.md has %q, want %q", got, want)
+		t.Errorf("docs/reference/hints.md has %q, want %q", got, want)
 	}
 }
 

@@ -36,7 +36,7 @@ func TestHints(t *testing.T) {
 			t.Errorf("%s: %q, want %q", reason, got, want)
 		}
 	}
-	codes, err := os.ReadFile("../../../docs/hints.md")
+	codes, err := os.ReadFile("../../../docs/reference/hints.md")
 	if err != nil {
 		t.Fatal(err)
 	}
