@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/dependencies.py: writes the figures of the table in docs/dependencies.md and keeps its reasons.
+"""scripts/dependencies.py: writes the figures and the last paragraph of docs/dependencies.md and keeps its reasons.
 
 Bytes are those of a module's functions and data in the linked program, start is what its packages take to initialise,
 the median of some starts. Both are of this machine. A module that is new gets a row without a reason, which
@@ -115,16 +115,16 @@ def main():
             row = rows.setdefault(module, {"needs": set()})
             row[name] = (size.get(module, 0) / 1000, start.get(module, 0))
             row["needs"] |= needed_by(listed, owners).get(module, set())
-    lines = []
+    lines, others = [], []
     for module, row in sorted(rows.items()):
-        through = "through " + ", ".join(f"`{m}`" for m in sorted(row["needs"]))
-        reason = known.get(module, "") if "" in row["needs"] else through
+        if "" not in row["needs"]:
+            others.append(f"`{module}`")
+            continue
         kilobytes = [cell(row[n][0]) if n in row else "" for n in PROGRAMS]
         micros = [cell(row[n][1]) if n in row else "" for n in list(PROGRAMS)[:2]]
-        lines.append("| " + " | ".join([f"`{module}`", *kilobytes, *micros, reason]) + " |")
-    head, rule, rest = text.partition("|---|---|---|---|---|---|---|\n")
-    after = rest.split("\n\n", 1)
-    FILE.write_text(head + rule + "\n".join(lines) + "\n" + ("\n" + after[1] if len(after) > 1 else ""))
+        lines.append("| " + " | ".join([f"`{module}`", *kilobytes, *micros, known.get(module, "")]) + " |")
+    head, rule, _ = text.partition("|---|---|---|---|---|---|---|\n")
+    FILE.write_text(f"{head}{rule}" + "\n".join(lines) + f"\n\nThrough these come {', '.join(others)}.\n")
 
 
 main()

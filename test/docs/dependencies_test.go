@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDependencies: docs/dependencies.md has exactly the modules of the programs, each with a reason.
+// TestDependencies: docs/dependencies.md has exactly the modules of the programs, each with a reason or among those that come through others.
 func TestDependencies(t *testing.T) {
 	text, err := os.ReadFile("../../docs/dependencies.md")
 	if err != nil {
@@ -18,6 +18,11 @@ func TestDependencies(t *testing.T) {
 	for line := range strings.Lines(string(text)) {
 		if cells := strings.Split(strings.TrimSpace(line), "|"); strings.HasPrefix(line, "| `") {
 			rows[strings.Trim(cells[1], " `")] = strings.TrimSpace(cells[len(cells)-2])
+		}
+		if others, ok := strings.CutPrefix(line, "Through these come "); ok {
+			for _, module := range strings.Split(strings.TrimSpace(strings.TrimSuffix(others, ".\n")), ", ") {
+				rows[strings.Trim(module, "`")] = "through another"
+			}
 		}
 	}
 	const format = "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}"
