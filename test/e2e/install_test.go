@@ -26,14 +26,14 @@ func (h *harness) release(dir string) string {
 	h.write(dir+"/install", string(script), 0o755)
 	for _, name := range []string{"scidex-oci", netProgram, supervisorProgram} {
 		program := readFile(h.t, filepath.Join(filepath.Dir(theHost.bin), name))
-		h.write(dir+"/"+name+"-v1.2.3-linux-"+runtime.GOARCH, program, 0o755)
+		h.write(dir+"/"+name+"-1.2.3-linux-"+runtime.GOARCH, program, 0o755)
 	}
-	h.write(dir+"/scidex-oci-docker-v1.2.3", readFile(h.t, filepath.Join(filepath.Dir(theHost.bin), "scidex-oci-docker")), 0o755)
+	h.write(dir+"/scidex-oci-docker-1.2.3", readFile(h.t, filepath.Join(filepath.Dir(theHost.bin), "scidex-oci-docker")), 0o755)
 	man := filepath.Join(h.t.TempDir(), "man")
 	if out := h.finish(h.command(theHost.bin, "docs", "--dir", man)); out.code != 0 {
 		h.t.Fatal(out.stderr)
 	}
-	docs := exec.Command("tar", "-czf", h.path(dir+"/scidex-oci-v1.2.3-docs.tar.gz"), "-C", filepath.Dir(man), "man")
+	docs := exec.Command("tar", "-czf", h.path(dir+"/scidex-oci-1.2.3-docs.tar.gz"), "-C", filepath.Dir(man), "man")
 	if out, err := docs.CombinedOutput(); err != nil {
 		h.t.Fatalf("%v: %s", err, out)
 	}
@@ -243,37 +243,37 @@ func TestInstallRefuses(t *testing.T) {
 		words []string
 	}{
 		"another program": {
-			harm:  func(h *harness) { h.write("release/scidex-oci-v1.2.3-linux-"+runtime.GOARCH, "#!/bin/sh\n", 0o755) },
+			harm:  func(h *harness) { h.write("release/scidex-oci-1.2.3-linux-"+runtime.GOARCH, "#!/bin/sh\n", 0o755) },
 			words: []string{"linux-" + runtime.GOARCH + " is not what SHA256SUMS says"},
 		},
 		"another supervisor": {
 			harm: func(h *harness) {
-				h.write("release/"+supervisorProgram+"-v1.2.3-linux-"+runtime.GOARCH, "#!/bin/sh\n", 0o755)
+				h.write("release/"+supervisorProgram+"-1.2.3-linux-"+runtime.GOARCH, "#!/bin/sh\n", 0o755)
 			},
-			words: []string{supervisorProgram + "-v1.2.3-linux-" + runtime.GOARCH + " is not what SHA256SUMS says"},
+			words: []string{supervisorProgram + "-1.2.3-linux-" + runtime.GOARCH + " is not what SHA256SUMS says"},
 		},
 		"no supervisor": {
 			harm: func(h *harness) {
-				_ = os.Remove(h.path("release/" + supervisorProgram + "-v1.2.3-linux-" + runtime.GOARCH))
+				_ = os.Remove(h.path("release/" + supervisorProgram + "-1.2.3-linux-" + runtime.GOARCH))
 			},
 			words: []string{"must hold one release"},
 		},
 		"another net program": {
 			harm: func(h *harness) {
-				h.write("release/"+netProgram+"-v1.2.3-linux-"+runtime.GOARCH, "#!/bin/sh\n", 0o755)
+				h.write("release/"+netProgram+"-1.2.3-linux-"+runtime.GOARCH, "#!/bin/sh\n", 0o755)
 			},
-			words: []string{netProgram + "-v1.2.3-linux-" + runtime.GOARCH + " is not what SHA256SUMS says"},
+			words: []string{netProgram + "-1.2.3-linux-" + runtime.GOARCH + " is not what SHA256SUMS says"},
 		},
 		"no sums of it": {
 			harm:  func(h *harness) { h.write("release/SHA256SUMS", "\n", 0o644) },
 			words: []string{"SHA256SUMS says nothing of"},
 		},
 		"two releases": {
-			harm:  func(h *harness) { h.write("release/scidex-oci-v1.2.4-linux-"+runtime.GOARCH, "", 0o755) },
+			harm:  func(h *harness) { h.write("release/scidex-oci-1.2.4-linux-"+runtime.GOARCH, "", 0o755) },
 			words: []string{"must hold one release"},
 		},
 		"no such architecture": {
-			harm:  func(h *harness) { _ = os.Remove(h.path("release/scidex-oci-v1.2.3-linux-" + runtime.GOARCH)) },
+			harm:  func(h *harness) { _ = os.Remove(h.path("release/scidex-oci-1.2.3-linux-" + runtime.GOARCH)) },
 			words: []string{"must hold one release"},
 		},
 		"no release": {

@@ -45,7 +45,7 @@ func Main(net func(*command.Program) []*cli.Command) {
 }
 
 func system() *command.Program {
-	return &command.Program{Stdin: os.Stdin, Stdout: &screen.Stdout{File: os.Stdout}, Stderr: os.Stderr, Env: os.LookupEnv, Build: buildInfo(), Args: os.Args}
+	return &command.Program{Stdin: os.Stdin, Stdout: &screen.Stdout{File: os.Stdout}, Stderr: os.Stderr, Env: os.LookupEnv, Build: command.ReadBuild(), Args: os.Args}
 }
 
 // execute runs one command line and returns the exit code.

@@ -8,23 +8,35 @@ import (
 	"strings"
 )
 
+// Version is the one place of scidex-oci's version: scripts/release reads it here. Between releases it is the next one's,
+// with -dev at its end.
+const Version = "0.1.0"
+
+// Set by scripts/build with -ldflags "-X ...command.commit=...".
+var commit, date string
+
 // Build is what a binary was made from. Unknown fields are empty.
 type Build struct{ Version, Commit, Date, GoVersion, RunC string }
 
-// ReadBuild fills in what the linker did not set from the toolchain's record.
-func ReadBuild(version, commit, date string) Build {
-	b := Build{Version: version, Commit: commit, Date: date, GoVersion: runtime.Version()}
+// ReadBuild describes this binary. What the linker did not set is from the toolchain's record.
+func ReadBuild() Build {
+	b := Build{Commit: commit, Date: date, GoVersion: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		b.fill(info)
 	}
-	b.Version = cmp.Or(b.Version, b.unreleased())
+	b.Version = buildVersion(Version, b.Commit)
 	return b
 }
 
-func (b *Build) fill(info *debug.BuildInfo) {
-	if info.Main.Version != "(devel)" {
-		b.Version = cmp.Or(b.Version, info.Main.Version)
+// buildVersion adds the commit to the version of a build that is no release, since results and crates have only the version.
+func buildVersion(version, commit string) string {
+	if commit != "" && (strings.HasSuffix(version, "-dev") || strings.HasSuffix(commit, "-dirty")) {
+		return version + "+" + commit
 	}
+	return version
+}
+
+func (b *Build) fill(info *debug.BuildInfo) {
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":
@@ -38,15 +50,6 @@ func (b *Build) fill(info *debug.BuildInfo) {
 			b.RunC = dep.Version
 		}
 	}
-}
-
-// unreleased is the version of a build between releases. Results and crates have only the version, so it names the commit
-// if that is known.
-func (b Build) unreleased() string {
-	if b.Commit == "" {
-		return "devel"
-	}
-	return "devel-" + b.Commit
 }
 
 // Print writes one line a field, the version first.
