@@ -54,7 +54,7 @@ def build_sdist(sdist_directory: str, config_settings: Options = None) -> str:
 
 
 def _package() -> Dict[str, bytes]:
-    files = [path for path in (HERE / "scidex_oci").iterdir() if path.suffix == ".py" or path.name == "py.typed"]
+    files = [path for path in sorted((HERE / "scidex_oci").iterdir()) if path.suffix == ".py" or path.name == "py.typed"]
     return {f"scidex_oci/{path.name}": path.read_bytes() for path in files}
 
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""scripts/sbom.py BINARY GO.SUM: prints what a binary is made of as SPDX 2.3.
+"""scripts/sbom.py NAME GO.SUM BINARY...: prints what the binaries of a release are made of as SPDX 2.3.
 
-Go modules and the toolchain are what `go version -m` reads from the binary itself. What C brought comes on standard
-input, a line `NAME VERSION PURL` each. A build from vendored modules records no sums: they come from go.sum.
+Go modules and the toolchain are what `go version -m` reads from the binaries themselves. What C brought comes on standard
+input, a line `NAME VERSION PURL [MODULE]` each: it is in the binaries that have the module, or in all. A build from vendored
+modules records no sums: they come from go.sum.
 """
 
 import datetime
@@ -63,12 +64,11 @@ def package(number, part, known):
     return told
 
 
-def document(binary, packages):
-    """Return the document, whose namespace follows from its contents."""
-    name = Path(binary).name
-    top = {
-        "SPDXID": "SPDXRef-Binary",
-        "name": name,
+def described(number, binary):
+    """Return a binary as a package of its own."""
+    return {
+        "SPDXID": f"SPDXRef-Binary-{number}",
+        "name": Path(binary).name,
         "downloadLocation": "NOASSERTION",
         "filesAnalyzed": False,
         "licenseConcluded": "NOASSERTION",
@@ -78,6 +78,18 @@ def document(binary, packages):
         "sourceInfo": MODULE,
         "checksums": [{"algorithm": "SHA256", "checksumValue": hashlib.sha256(Path(binary).read_bytes()).hexdigest()}],
     }
+
+
+def document(name, parts_of, known):
+    """Return the document of the binaries and their parts. Its namespace follows from its contents."""
+    numbers = {part: number for number, part in enumerate(dict.fromkeys(part for parts in parts_of.values() for part in parts), 1)}
+    packages, relationships = [], []
+    for number, (binary, parts) in enumerate(parts_of.items(), 1):
+        top = described(number, binary)
+        packages.append(top)
+        relationships.append(relate("SPDXRef-DOCUMENT", "DESCRIBES", top["SPDXID"]))
+        relationships += [relate(top["SPDXID"], "STATIC_LINK", f"SPDXRef-Package-{numbers[part]}") for part in parts]
+    packages += [package(number, part, known) for part, number in numbers.items()]
     created = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
     told = {
         "spdxVersion": "SPDX-2.3",
@@ -85,25 +97,27 @@ def document(binary, packages):
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": name,
         "creationInfo": {"created": created.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": ["Tool: scidex-oci-sbom"]},
-        "packages": [top, *packages],
-        "relationships": [
-            {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": top["SPDXID"]},
-            *(
-                {"spdxElementId": top["SPDXID"], "relationshipType": "STATIC_LINK", "relatedSpdxElement": p["SPDXID"]}
-                for p in packages
-            ),
-        ],
+        "packages": packages,
+        "relationships": relationships,
     }
     digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).digest()
     told["documentNamespace"] = f"urn:uuid:{uuid.UUID(bytes=digest[:16], version=5)}"
     return told
 
 
+def relate(element, relationship, other):
+    return {"spdxElementId": element, "relationshipType": relationship, "relatedSpdxElement": other}
+
+
 def main():
-    binary, go_sum = sys.argv[1:]
-    parts = [*modules(binary), *(tuple(line.split()) for line in sys.stdin)]
-    packages = [package(number, part, sums(go_sum)) for number, part in enumerate(parts, 1)]
-    print(json.dumps(document(binary, packages), indent=1, sort_keys=True))
+    name, go_sum, *binaries = sys.argv[1:]
+    others = [line.split() for line in sys.stdin]
+    parts_of = {}
+    for binary in binaries:
+        parts = list(modules(binary))
+        names = {part[0] for part in parts}
+        parts_of[binary] = parts + [tuple(other[:3]) for other in others if names.issuperset(other[3:])]
+    print(json.dumps(document(name, parts_of, sums(go_sum)), indent=1, sort_keys=True))
 
 
 main()
