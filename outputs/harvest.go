@@ -46,9 +46,6 @@ type Totals struct {
 	Rejected int64 // entries yielded with a reason
 	// Bytes copied. Several names of one inode count once.
 	Bytes int64
-	// Entries seen, directories included. Those behind a bound are not counted here, but in the Detail of the entry named
-	// there.
-	Entries int64
 }
 
 // Harvest gives every entry below work its verdict, each exactly once, and copies the regular files that become outputs to
@@ -97,7 +94,6 @@ func Harvest(ctx context.Context, work *os.File, opts Options, yield func(Entry)
 	if failed := h.queue.end(); err == nil {
 		err = failed
 	}
-	h.totals.Entries = h.entries
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
 		err = context.Cause(ctx)
 	}

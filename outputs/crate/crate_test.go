@@ -253,9 +253,20 @@ func TestUnknownValuesAreLeftOut(t *testing.T) {
 	wantGood(t, dir, 0)
 }
 
+// verify opens and verifies a crate.
+func verify(t *testing.T, path string) (crate.Check, error) {
+	t.Helper()
+	c, err := crate.Open(path)
+	if err != nil {
+		return crate.Check{}, err
+	}
+	defer c.Close()
+	return c.Verify(t.Context())
+}
+
 func wantGood(t *testing.T, path string, files int) {
 	t.Helper()
-	check, err := crate.Verify(t.Context(), path)
+	check, err := verify(t, path)
 	if err != nil || check.Files != files || len(check.Problems) != 0 {
 		t.Errorf("Verify %+v, %v, want %d files and no problem", check, err, files)
 	}
@@ -263,7 +274,7 @@ func wantGood(t *testing.T, path string, files int) {
 
 func wantProblem(t *testing.T, path, name, what string) {
 	t.Helper()
-	check, err := crate.Verify(t.Context(), path)
+	check, err := verify(t, path)
 	if err != nil || len(check.Problems) != 1 || check.Problems[0].Path != name || !strings.Contains(check.Problems[0].What, what) {
 		t.Errorf("Verify %+v, %v, want that %q is %s", check, err, name, what)
 	}
@@ -389,12 +400,12 @@ func TestVerify(t *testing.T) {
 	must(t, os.Symlink(dir, dir+"-link"))
 	wantGood(t, dir+"-link", 5)
 	must(t, os.Remove(filepath.Join(dir, crate.MetadataFile)))
-	if _, err := crate.Verify(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "no RO-Crate") {
+	if _, err := verify(t, dir); err == nil || !strings.Contains(err.Error(), "no RO-Crate") {
 		t.Errorf("without metadata: %v", err)
 	}
 	fifo := dir + "-fifo"
 	must(t, unix.Mkfifo(fifo, 0o600))
-	if _, err := crate.Verify(t.Context(), fifo); err == nil || !strings.Contains(err.Error(), "neither a directory nor a regular file") {
+	if _, err := verify(t, fifo); err == nil || !strings.Contains(err.Error(), "neither a directory nor a regular file") {
 		t.Errorf("a FIFO: %v", err)
 	}
 }
@@ -425,7 +436,7 @@ func TestVerifyHostileArchive(t *testing.T) {
 	wantProblem(t, archive(t, metadata(one), [2]string{"a", strings.Repeat("a", 4<<20)}), "a", "more than the 1 bytes")
 	wantProblem(t, archive(t, metadata(one), [2]string{"a", "a"}, [2]string{"b", "b"}), "b", "not named")
 	for name, want := range map[string]string{"../b": "absolute", "a": "more than once", "a/b": "a file and a directory", "b\\c": "a backslash"} {
-		if _, err := crate.Verify(t.Context(), archive(t, metadata(one), [2]string{"a", "a"}, [2]string{name, "b"})); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := verify(t, archive(t, metadata(one), [2]string{"a", "a"}, [2]string{name, "b"})); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
@@ -436,16 +447,16 @@ func TestVerifyHostileArchive(t *testing.T) {
 	wantProblem(t, archive(t, metadata(`{"@id": "a", "@type": "File", "contentSize": 2000001, "sha256": "x"}`), [2]string{"a", "a"}), "a", "1 bytes of 2000001")
 	wantProblem(t, archive(t, [2]string{crate.MetadataFile, `{"@context": [{}], "@graph": [` + one + `], "@id": {"@graph": []}}`}), "a", "missing")
 	for _, odd := range []string{`[]`, `{"@graph": {}}`, `{"@graph": [`, `{"@graph": [1]}`, `{"@graph": [{"@id": "%x", "@type": "File"}]}`, ``} {
-		if _, err := crate.Verify(t.Context(), archive(t, [2]string{crate.MetadataFile, odd})); err == nil {
+		if _, err := verify(t, archive(t, [2]string{crate.MetadataFile, odd})); err == nil {
 			t.Errorf("%s is a crate", odd)
 		}
 	}
 	huge := archive(t, metadata(`{"description": "`+strings.Repeat("x", 17<<20)+`"}`))
-	if _, err := crate.Verify(t.Context(), huge); err == nil || !strings.Contains(err.Error(), "bytes that are read for 1 files") {
+	if _, err := verify(t, huge); err == nil || !strings.Contains(err.Error(), "bytes that are read for 1 files") {
 		t.Errorf("17 MiB of metadata: %v", err)
 	}
 	for _, bad := range []string{"", "{", `{"@graph": 7}`} {
-		if _, err := crate.Verify(t.Context(), archive(t, [2]string{crate.MetadataFile, bad})); err == nil {
+		if _, err := verify(t, archive(t, [2]string{crate.MetadataFile, bad})); err == nil {
 			t.Errorf("metadata %q are taken", bad)
 		}
 	}

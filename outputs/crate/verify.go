@@ -41,23 +41,6 @@ type Check struct {
 	Signed   bool      // it has a statement, which was not verified
 }
 
-// Verify compares an untrusted crate, a directory or a zip archive, with its metadata: that all files that it names exist,
-// with their sizes and digests, and no others. It only reads, and of each file at most its size and one byte, so that an
-// archive cannot make it read endlessly. The metadata itself is not signed: changes to both it and the files are not
-// detected.
-func Verify(ctx context.Context, path string) (Check, error) {
-	c, err := Open(path)
-	if err != nil {
-		return Check{}, err
-	}
-	defer c.Close() //nolint:errcheck // it was only read
-	check, err := c.Verify(ctx)
-	if err != nil {
-		return check, fmt.Errorf("verify %q: %w", path, err)
-	}
-	return check, nil
-}
-
 // Open opens a directory or a zip archive to be verified, a crate or not. Close it.
 func Open(path string) (*Contents, error) {
 	there, err := userdir.Handle(path)
@@ -204,7 +187,9 @@ func Unreadable(name string, err error) (string, error) {
 	return "unreadable: " + err.Error(), nil
 }
 
-// Verify is the function, for opened contents.
+// Verify compares an untrusted crate with its metadata: that all files that it names exist, with their sizes and digests, and
+// no others. It only reads, and of each file at most its size and one byte, so that an archive cannot make it read endlessly.
+// The metadata itself is not signed: changes to both it and the files are not detected.
 func (c *Contents) Verify(ctx context.Context) (Check, error) {
 	check := Check{Problems: slices.Clone(c.notRegular)}
 	left := maps.Clone(c.open)

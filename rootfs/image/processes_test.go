@@ -147,7 +147,7 @@ func TestKilledInEachPhase(t *testing.T) {
 		}
 		// It is alive: nobody may remove its directories, and it has not given the name yet.
 		swept, err := s.Sweep(t.Context(), false)
-		if err != nil || len(swept.Removed) != 0 || !swept.Busy {
+		if err != nil || len(swept.Removed) != 0 {
 			t.Errorf("%s: swept %+v, %v", phase, swept, err)
 		}
 		if made := len(roots(t, s)); (phase == Unpacking) != (made == 1) {

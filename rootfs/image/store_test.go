@@ -373,7 +373,7 @@ func TestSweepSpares(t *testing.T) {
 	must(t, err)
 	lone := imageOf(t, tree{"lone": "x"})
 	must(t, s.layout.Put(t.Context(), blob("", lone.layers[0]), strings.NewReader(string(lone.layers[0]))))
-	if swept, err := s.Sweep(t.Context(), false); err != nil || !swept.Busy || len(swept.Removed) != 0 {
+	if swept, err := s.Sweep(t.Context(), false); err != nil || len(swept.Removed) != 0 {
 		t.Errorf("while another pulls: %+v, %v", swept, err)
 	}
 	must(t, release())

@@ -26,14 +26,12 @@ type Swept struct {
 	Removed []string // paths
 	Bytes   int64    // of the removed blobs and partial files
 	InUse   []string // roots without a name that runs are using
-	// Busy says that blobs were skipped, as images are being pulled or imported.
-	Busy bool
 }
 
 func (s Swept) used(root string) bool { return slices.Contains(s.InUse, root) }
 
 // Sweep removes what no name leads to: unused roots, blobs, leftovers of killed imports, and partial files a day old.
-// With dry, it only reports.
+// While images are pulled or imported, blobs stay. With dry, it only reports.
 func (s *Store) Sweep(ctx context.Context, dry bool) (Swept, error) {
 	swept, err := s.sweepRoots(ctx, dry)
 	if err != nil {
@@ -41,7 +39,6 @@ func (s *Store) Sweep(ctx context.Context, dry bool) (Swept, error) {
 	}
 	gone, err := s.layout.Sweep(ctx, time.Now().Add(-partialAge), dry)
 	if errors.Is(err, layout.ErrHeld) {
-		swept.Busy = true
 		err = nil
 	}
 	for _, one := range gone {

@@ -81,9 +81,6 @@ func (r Reference) String() string {
 	return whole
 }
 
-// Digest is the pinned digest, or "".
-func (r Reference) Digest() digest.Digest { return r.digest }
-
 // remote is the reference to request. A digest suffices: its tag may have moved.
 func (r Reference) remote() registry.Reference {
 	to := registry.Reference{Registry: r.host, Repository: r.path, Reference: r.tag}

@@ -239,7 +239,7 @@ func TestReferences(t *testing.T) {
 			expectRefusal(t, err, "reference of an image")
 		}
 	}
-	if got := mustParse(t, "registry.example/image:1@"+sum); got.Digest().String() != sum || got.remote().Reference != sum {
+	if got := mustParse(t, "registry.example/image:1@"+sum); got.digest.String() != sum || got.remote().Reference != sum {
 		t.Errorf("%s asks for %q", got, got.remote().Reference)
 	}
 }

@@ -99,20 +99,3 @@ func (r *Record) Renew(ctx context.Context, root *os.File) error {
 	r.header = h
 	return nil
 }
-
-// Verify reads all of root and returns ErrChanged for the first entry, in path order, that differs from the list.
-func (r *Record) Verify(ctx context.Context, root *os.File) error {
-	list, err := r.openList()
-	if err != nil {
-		return err
-	}
-	defer list.Close()
-	w, err := newWalk(root, nil)
-	if err == nil {
-		err = list.holds(ctx, w, func(*entry) error { return nil })
-	}
-	if err != nil {
-		return fmt.Errorf("verify %s: %w", root.Name(), err)
-	}
-	return nil
-}

@@ -69,14 +69,13 @@ func (l *layer) top(h *tar.Header) error {
 func (l *layer) skip(name string) {
 	l.names += int64(len(name))
 	l.skipped[name] = struct{}{}
-	l.totals.Skipped++
 }
 
 func (l *layer) file(h *tar.Header, dir, base string) error {
 	if h.Size > l.bounds.FileBytes {
 		return beyondBytes("in one file", l.bounds.FileBytes)
 	}
-	if l.totals.Bytes += h.Size; l.totals.Bytes > l.bounds.Bytes {
+	if l.totals.bytes += h.Size; l.totals.bytes > l.bounds.Bytes {
 		return beyondBytes("of files", l.bounds.Bytes)
 	}
 	p, err := l.parentOf(dir, h.ModTime)

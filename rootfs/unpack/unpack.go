@@ -5,7 +5,7 @@
 // The root is for analyses under other ids, read-only: it has only files, directories and symbolic links. Everything
 // belongs to the caller. Modes are 0755 for directories and files that anyone may execute, 0644 for all others: the
 // analysis can read everything, and only the caller can write. Set-id and sticky bits, extended attributes (including
-// file capabilities) and owners are dropped. Devices and FIFOs are skipped and counted: users cannot make devices, /dev
+// file capabilities) and owners are dropped. Devices and FIFOs are skipped: users cannot make devices, /dev
 // is mounted in every run, and a FIFO would be a channel between runs that share the root. Modification times are kept:
 // Python compares them with those in its compiled files.
 package unpack
@@ -25,19 +25,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Totals counts what layers had.
-type Totals struct {
-	Entries int64 // of the archives
-	Bytes   int64 // of files' contents, with holes
-	Read    int64 // of the uncompressed archives
-	Skipped int64 // devices, FIFOs, AUFS leftovers, and hard links to them
+// totals count what layers had, for the bounds.
+type totals struct {
+	entries int64 // of the archives
+	bytes   int64 // of files' contents, with holes
+	read    int64 // of the uncompressed archives
 }
 
 // Root is a directory to which layers are applied, the lowest first.
 type Root struct {
 	dir    *os.File
 	bounds Bounds
-	totals Totals
+	totals totals
 	sums   *Sums
 	names  int64 // bytes
 	empty  bool  // before the first layer
@@ -47,9 +46,6 @@ type Root struct {
 func NewRoot(dir *os.File, bounds Bounds) *Root {
 	return &Root{dir: dir, bounds: bounds, sums: new(Sums), empty: true}
 }
-
-// Totals returns the totals of all layers.
-func (r *Root) Totals() Totals { return r.totals }
 
 // Sums are the digests of all existing files written here.
 func (r *Root) Sums() *Sums { return r.sums }
@@ -117,8 +113,8 @@ func (l *layer) entries() error {
 		if err != nil {
 			return fmt.Errorf("read layer: %w", err)
 		}
-		l.totals.Entries++
-		if l.totals.Entries > l.bounds.Entries {
+		l.totals.entries++
+		if l.totals.entries > l.bounds.Entries {
 			return beyond("entries", l.bounds.Entries)
 		}
 		if err := l.entry(h); err != nil {
@@ -143,8 +139,8 @@ func (m *metered) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := m.r.Read(p)
-	m.root.totals.Read += int64(n)
-	if m.root.totals.Read > m.root.bounds.Bytes {
+	m.root.totals.read += int64(n)
+	if m.root.totals.read > m.root.bounds.Bytes {
 		return 0, beyondBytes("without compression", m.root.bounds.Bytes)
 	}
 	return n, err

@@ -24,7 +24,7 @@ import (
 )
 
 // applyLayer applies a layer to dir, which may hold lower ones.
-func applyLayer(ctx context.Context, dir *os.File, layer io.Reader, bounds Bounds) (Totals, error) {
+func applyLayer(ctx context.Context, dir *os.File, layer io.Reader, bounds Bounds) (totals, error) {
 	r := NewRoot(dir, bounds)
 	r.empty = false
 	_, err := r.Layer(ctx, layer)
@@ -32,7 +32,7 @@ func applyLayer(ctx context.Context, dir *os.File, layer io.Reader, bounds Bound
 }
 
 // apply applies a tar stream to the site's root.
-func (s *site) apply(stream []byte, bounds Bounds) (Totals, error) {
+func (s *site) apply(stream []byte, bounds Bounds) (totals, error) {
 	return applyLayer(context.Background(), s.root, bytes.NewReader(stream), bounds)
 }
 
@@ -212,14 +212,14 @@ func TestSparseFiles(t *testing.T) {
 			t.Fatalf("tar made an archive of %d bytes: it is not sparse", len(stream))
 		}
 		s := newSite(t)
-		totals, err := s.apply(stream, DefaultBounds())
+		counted, err := s.apply(stream, DefaultBounds())
 		must(t, err)
 		is, err := os.ReadFile(s.root.Name() + "/sparse")
 		must(t, err)
 		want, err := os.ReadFile(from + "/sparse")
 		must(t, err)
-		if !bytes.Equal(is, want) || totals.Bytes != 8<<20 {
-			t.Errorf("%s: another content, or %+v", format, totals)
+		if !bytes.Equal(is, want) || counted.bytes != 8<<20 {
+			t.Errorf("%s: another content, or %+v", format, counted)
 		}
 		bounds := DefaultBounds()
 		bounds.Bytes = 4 << 20
@@ -249,8 +249,8 @@ func TestSumsOfExistingFiles(t *testing.T) {
 	if _, known := root.Sums().Of(s.lstat(s.canary).Ino); known {
 		t.Error("an inode number is known that no file has")
 	}
-	if want := (Totals{Entries: 7, Bytes: int64(4 - 1 + len(big)), Read: root.Totals().Read}); root.Totals() != want {
-		t.Errorf("totals %+v, not %+v", root.Totals(), want)
+	if want := (totals{entries: 7, bytes: int64(4 - 1 + len(big)), read: root.totals.read}); root.totals != want {
+		t.Errorf("totals %+v, not %+v", root.totals, want)
 	}
 }
 

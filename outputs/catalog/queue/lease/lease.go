@@ -64,9 +64,6 @@ type Observer struct {
 // Unbroken is when the worker's first renewal since a gap was, by the database's clock.
 func (o *Observer) Unbroken() time.Time { return o.first.Database }
 
-// Last is when the worker's last renewal was, by the database's clock.
-func (o *Observer) Last() time.Time { return o.last.Database }
-
 // Renewed notes that the worker has renewed its lease, when that was by the host's clock, and the other leases that it
 // found. own is its row after that: if Unbroken is not as the worker remembers it, the database had a gap that the
 // worker did not notice.
