@@ -10,10 +10,10 @@ import (
 
 // The default bounds of a walk.
 const (
-	DefaultMaxEntries = 100_000
-	DefaultMaxBytes   = 1 << 30
-	DefaultMaxDepth   = 256
-	DefaultMaxPath    = 4096
+	defaultMaxEntries = 100_000
+	defaultMaxBytes   = 1 << 30
+	defaultMaxDepth   = 256
+	defaultMaxPath    = 4096
 )
 
 // aCentury is the greatest MaxTime, in seconds: a time.Duration ends below three.
@@ -37,16 +37,16 @@ type Bounds struct {
 
 func (b Bounds) withDefaults() Bounds {
 	if b.MaxEntries == 0 {
-		b.MaxEntries = DefaultMaxEntries
+		b.MaxEntries = defaultMaxEntries
 	}
 	if b.MaxBytes == 0 {
-		b.MaxBytes = DefaultMaxBytes
+		b.MaxBytes = defaultMaxBytes
 	}
 	if b.MaxDepth == 0 {
-		b.MaxDepth = DefaultMaxDepth
+		b.MaxDepth = defaultMaxDepth
 	}
 	if b.MaxPath == 0 {
-		b.MaxPath = DefaultMaxPath
+		b.MaxPath = defaultMaxPath
 	}
 	if b.MaxTime == 0 {
 		seconds := 3600 + b.MaxBytes>>24 + b.MaxEntries/1000

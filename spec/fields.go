@@ -235,7 +235,7 @@ var fields = [...]Field{
 		check: func(a Analysis) error { return checkNumber("cpus", a.CPUs, checkCPUs) }, confines: true,
 	},
 	{
-		Name: "pids", Flag: "pids", Group: GroupLimits, At: func(a *Analysis) any { return &a.Pids }, whole: ParsePids,
+		Name: "pids", Flag: "pids", Group: GroupLimits, At: func(a *Analysis) any { return &a.Pids }, whole: parsePids,
 		Help:  "limit `N` of processes and threads",
 		About: "processes and threads",
 		unset: int64(100), Bounded: true,
@@ -270,7 +270,7 @@ var fields = [...]Field{
 		check: func(a Analysis) error { return checkSize("work_size", a.WorkSize, MiB, PiB) }, confines: true,
 	},
 	{
-		Name: "work_files", Flag: "work-files", Group: GroupLimits, At: func(a *Analysis) any { return &a.WorkFiles }, whole: ParseWorkFiles,
+		Name: "work_files", Flag: "work-files", Group: GroupLimits, At: func(a *Analysis) any { return &a.WorkFiles }, whole: parseWorkFiles,
 		Help:  "bound /work to `N` names, directories among them",
 		About: "names in /work",
 		unset: int64(100_000), Bounded: true,

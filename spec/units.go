@@ -94,8 +94,8 @@ func ParseCPUs(s string) (float64, error) {
 	return cpus, checkCPUs(cpus)
 }
 
-// ParsePids parses a number of processes and threads; see Validate for bounds.
-func ParsePids(s string) (int64, error) {
+// parsePids parses a number of processes and threads; see Validate for bounds.
+func parsePids(s string) (int64, error) {
 	pids, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
 	if err != nil {
 		return 0, badPids(quote(s))
@@ -103,8 +103,8 @@ func ParsePids(s string) (int64, error) {
 	return pids, checkPids(pids)
 }
 
-// ParseWorkFiles parses a number of files; see Validate for bounds.
-func ParseWorkFiles(s string) (int64, error) {
+// parseWorkFiles parses a number of files; see Validate for bounds.
+func parseWorkFiles(s string) (int64, error) {
 	files, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
 	if err != nil {
 		return 0, badWorkFiles(quote(s))

@@ -78,13 +78,13 @@ func TestParseCPUs(t *testing.T) {
 
 func TestParsePids(t *testing.T) {
 	for text, want := range map[string]int64{"2": 2, "100": 100, "4194304": 4194304} {
-		if got, err := ParsePids(text); err != nil || got != want {
-			t.Errorf("ParsePids(%q) = %v, %v; want %v", text, got, err, want)
+		if got, err := parsePids(text); err != nil || got != want {
+			t.Errorf("parsePids(%q) = %v, %v; want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "0", "1", "-1", "1.5", "4194305", "99999999999999999999", "max"} {
-		if got, err := ParsePids(text); err == nil {
-			t.Errorf("ParsePids(%q) = %v; want an error", text, got)
+		if got, err := parsePids(text); err == nil {
+			t.Errorf("parsePids(%q) = %v; want an error", text, got)
 		}
 	}
 }

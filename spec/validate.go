@@ -158,8 +158,8 @@ func checkSecrets(a Analysis) error {
 	return nil
 }
 
-// ValidateLabelName refuses an invalid name of a label.
-func ValidateLabelName(name string) error {
+// validateLabelName refuses an invalid name of a label.
+func validateLabelName(name string) error {
 	if !labelForm(name) {
 		return fmt.Errorf("label name %s is not allowed: it must be 1 to 63 letters, digits, '.', '_', '/' or '-', and begin with a letter or digit", quote(name))
 	}
@@ -170,7 +170,7 @@ func checkLabels(a Analysis) error {
 	const maxValue = 256 // bytes
 	for _, key := range slices.Sorted(maps.Keys(a.Labels)) {
 		value := a.Labels[key]
-		if err := ValidateLabelName(key); err != nil {
+		if err := validateLabelName(key); err != nil {
 			return err
 		}
 		switch {

@@ -16,7 +16,7 @@ func (r Run) ValidateIntent() error {
 	case r.CreatedAt.IsZero():
 		return errors.New("the time of creation is missing")
 	}
-	if _, err := Created(r); err != nil {
+	if _, err := created(r); err != nil {
 		return err
 	}
 	for key, value := range r.Labels {

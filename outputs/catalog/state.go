@@ -11,15 +11,15 @@ import (
 // ErrTransition is returned for a change of state not in the machine.
 var ErrTransition = errors.New("no such change of state")
 
-// Move is a valid change of state. Only Created, Updated, Ended and Amended make one, so a dialect that writes State cannot
+// Move is a valid change of state. Only created, Updated, Ended and Amended make one, so a dialect that writes State cannot
 // write an invalid one; the tables refuse the empty state of the zero Move.
 type Move struct{ to outcome.State }
 
 // State is the state after the move.
 func (m Move) State() outcome.State { return m.to }
 
-// Created is the move of Create, which writes the intent.
-func Created(run Run) (Move, error) { return move(create, Run{}, run) }
+// created is the move of Create, which writes the intent.
+func created(run Run) (Move, error) { return move(create, Run{}, run) }
 
 // Updated is the move of Update from the stored run. An ended run is ErrNotFound.
 func Updated(was, is Run) (Move, error) {

@@ -35,7 +35,7 @@ func at(p point) Run {
 func try(s step) (Move, error) {
 	switch s.by {
 	case create:
-		return Created(at(s.to))
+		return created(at(s.to))
 	case update:
 		return Updated(at(s.from), at(s.to))
 	case commit:

@@ -22,8 +22,8 @@ type Limits struct {
 	Patience time.Duration
 }
 
-// Listener is a net.Listener whose connections are bounded.
-type Listener struct {
+// listener is a net.Listener whose connections are bounded.
+type listener struct {
 	net.Listener
 	limits Limits
 
@@ -32,17 +32,17 @@ type Listener struct {
 	kept      int
 }
 
-// New bounds the connections of a listener. The server needs ConnContext.
-func New(l net.Listener, limits Limits) *Listener {
-	return &Listener{Listener: l, limits: limits, strangers: list.New()}
+// newListener bounds the connections of a listener. The server needs connContext.
+func newListener(l net.Listener, limits Limits) *listener {
+	return &listener{Listener: l, limits: limits, strangers: list.New()}
 }
 
 // Serve serves a listener within limits until ctx ends, and gives the answers in progress as much time as last then. It closes the
 // listener, and leaves nothing running. The error is nil if it was ctx that ended it.
 func Serve(ctx context.Context, l net.Listener, server *http.Server, limits Limits, last time.Duration) error {
-	server.ConnContext = ConnContext
+	server.ConnContext = connContext
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(New(l, limits)) }()
+	go func() { served <- server.Serve(newListener(l, limits)) }()
 	select {
 	case err := <-served:
 		return errors.Join(err, server.Close())
@@ -63,14 +63,14 @@ func Serve(ctx context.Context, l net.Listener, server *http.Server, limits Limi
 // conn is one connection.
 type conn struct {
 	net.Conn
-	from  *Listener
+	from  *listener
 	place *list.Element // among strangers; nil: it is kept or closed
 	kept  bool
 	late  *time.Timer
 }
 
 // Accept implements net.Listener.
-func (l *Listener) Accept() (net.Conn, error) {
+func (l *listener) Accept() (net.Conn, error) {
 	accepted, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 }
 
 // add makes a connection a stranger's, and returns the one whose place it takes.
-func (l *Listener) add(c *conn) (oldest *conn) {
+func (l *listener) add(c *conn) (oldest *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if front := l.strangers.Front(); front != nil && l.strangers.Len() >= l.limits.Strangers {
@@ -94,7 +94,7 @@ func (l *Listener) add(c *conn) (oldest *conn) {
 }
 
 // enter puts a connection among the strangers.
-func (l *Listener) enter(c *conn) {
+func (l *listener) enter(c *conn) {
 	c.place = l.strangers.PushBack(c)
 	place := c.place
 	c.late = time.AfterFunc(l.limits.Patience, func() {
@@ -108,7 +108,7 @@ func (l *Listener) enter(c *conn) {
 }
 
 // leave takes a connection from among the strangers.
-func (l *Listener) leave(place *list.Element) *conn {
+func (l *listener) leave(place *list.Element) *conn {
 	c, _ := l.strangers.Remove(place).(*conn)
 	c.place = nil
 	c.late.Stop()
@@ -132,8 +132,8 @@ func (c *conn) Close() error {
 // key is that of a connection in a context.
 type key struct{}
 
-// ConnContext is that of an http.Server.
-func ConnContext(ctx context.Context, c net.Conn) context.Context {
+// connContext is that of an http.Server.
+func connContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, key{}, c)
 }
 

@@ -14,7 +14,7 @@ import (
 type server struct {
 	t       *testing.T
 	address string
-	l       *Listener
+	l       *listener
 }
 
 func serve(t *testing.T, limits Limits) server {
@@ -23,8 +23,8 @@ func serve(t *testing.T, limits Limits) server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := New(plain, limits)
-	s := &http.Server{ConnContext: ConnContext, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	l := newListener(plain, limits)
+	s := &http.Server{ConnContext: connContext, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Header.Get("Key") == "":
 			w.WriteHeader(http.StatusUnauthorized)

@@ -9,8 +9,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
-// RanMax bounds the text of Ran, in characters.
-const RanMax = 120
+// ranMax bounds the text of Ran, in characters.
+const ranMax = 120
 
 // Ran is what a recorded request ran, on one line: the name of its script or its command, with the arguments, as a shell reads
 // them. What does not print is escaped, and a long text ends with "…". It is empty for a request of another version.
@@ -30,7 +30,7 @@ func Ran(request json.RawMessage) string {
 		}
 		words = append([]string{name}, asked.Args...)
 	}
-	return format.Cut(commandLine(words, RanMax), RanMax)
+	return format.Cut(commandLine(words, ranMax), ranMax)
 }
 
 // Unnamed reports whether a script was given as text, so that a client has named its file: the Python client, or a model's.

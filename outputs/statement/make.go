@@ -21,8 +21,8 @@ const (
 	builderID       = about + "#builder-v1"
 )
 
-// OutputsDir is before the names of outputs, which the analysis chose.
-const OutputsDir = "outputs/"
+// outputsDir is before the names of outputs, which the analysis chose.
+const outputsDir = "outputs/"
 
 // Output is an output of a run, as its result lists it.
 type Output struct {
@@ -70,7 +70,7 @@ func subjectsOf(res []byte, outputs []Output) []any {
 		if o.PathB64 != "" {
 			notes["path_b64"] = o.PathB64
 		}
-		subjects = append(subjects, object{"name": OutputsDir + o.Path, "digest": sha256Of(o.SHA256), "annotations": notes})
+		subjects = append(subjects, object{"name": outputsDir + o.Path, "digest": sha256Of(o.SHA256), "annotations": notes})
 	}
 	sum := sha256.Sum256(res)
 	return append(subjects, object{"name": result.File, "digest": sha256Of(hex.EncodeToString(sum[:]))})

@@ -152,7 +152,7 @@ func outputsOf(subject any) (all []Output, err error) {
 		o, _ := value.(object)
 		notes, _ := o["annotations"].(object)
 		name := text(o["name"])
-		path, isOutput := strings.CutPrefix(name, OutputsDir)
+		path, isOutput := strings.CutPrefix(name, outputsDir)
 		if !isOutput && i == len(list)-1 {
 			return all, nil // the result
 		}

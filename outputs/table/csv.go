@@ -49,7 +49,7 @@ func csvRows(from *bounded, r *csv.Reader, names []string, row visit) error {
 			return err
 		}
 		for i, text := range record {
-			if err := checkText("a cell", text, MaxCell); err != nil {
+			if err := checkText("a cell", text, maxCell); err != nil {
 				line, _ := r.FieldPos(i)
 				return fmt.Errorf("line %d: %w", line, err)
 			}

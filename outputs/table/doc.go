@@ -9,10 +9,10 @@ package table
 // Bounds of an output and of a table.
 const (
 	MaxColumns    = 1000      // of one output
-	MaxAll        = 4000      // of the table, with those of the runs
-	MaxName       = 1 << 10   // of a column, in bytes
-	MaxCell       = 256 << 10 // in bytes
-	MaxRecord     = 1 << 20   // in bytes: a record of CSV, an object of JSON
+	maxAll        = 4000      // of the table, with those of the runs
+	maxName       = 1 << 10   // of a column, in bytes
+	maxCell       = 256 << 10 // in bytes
+	maxRecord     = 1 << 20   // in bytes: a record of CSV, an object of JSON
 	MaxDepth      = 64        // of nested JSON
 	readAhead     = 64 << 10  // in bytes
 	maxLabelNames = 1000      // of all runs

@@ -112,7 +112,7 @@ func (s *splitter) object() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(s.text) >= MaxRecord {
+		if len(s.text) >= maxRecord {
 			return nil, errRecord
 		}
 		s.text = append(s.text, c)
@@ -158,7 +158,7 @@ func jsonRow(text []byte, row visit) error {
 		return err
 	}
 	for i, cell := range cells {
-		if err := checkText(fmt.Sprintf("the value of %q", names[i]), cell.Text, MaxCell); err != nil {
+		if err := checkText(fmt.Sprintf("the value of %q", names[i]), cell.Text, maxCell); err != nil {
 			return err
 		}
 	}

@@ -75,7 +75,7 @@ func separator(start []byte, known ...rune) rune {
 	return known[0]
 }
 
-// bounded reads an output, at most about MaxRecord bytes in each record.
+// bounded reads an output, at most about maxRecord bytes in each record.
 type bounded struct {
 	*bufio.Reader
 	content *remembering
@@ -91,7 +91,7 @@ func newBounded(content io.Reader) *bounded {
 }
 
 // begin begins a record.
-func (b *bounded) begin() { b.limit.left = MaxRecord + readAhead }
+func (b *bounded) begin() { b.limit.left = maxRecord + readAhead }
 
 // skipMark skips a byte order mark.
 func (b *bounded) skipMark() error {
@@ -106,7 +106,7 @@ func (b *bounded) skipMark() error {
 }
 
 // errRecord is why a record is refused.
-var errRecord = fmt.Errorf("a record has more than %s", format.Size(MaxRecord))
+var errRecord = fmt.Errorf("a record has more than %s", format.Size(maxRecord))
 
 // limit fails when a record is too large.
 type limit struct {
@@ -157,7 +157,7 @@ func checkNames(names []string) error {
 	}
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {
-		if err := checkText("the name of a column", name, MaxName); err != nil {
+		if err := checkText("the name of a column", name, maxName); err != nil {
 			return err
 		}
 		if seen[name] {

@@ -75,10 +75,10 @@ func TestParseRefuses(t *testing.T) {
 		{"a.csv", "x,x\n", `two of its columns are named "x"`},
 		{"a.csv", "x\n\xff\n", "line 2: a cell is not UTF-8"},
 		{"a.csv", "x\n\n\x00\n", "line 3: a cell has a NUL byte"},
-		{"a.csv", "x\n" + strings.Repeat("a", MaxCell+1), "a cell has more than 256KiB"},
-		{"a.csv", "x\n\"" + strings.Repeat("\n", MaxRecord*2), "a record has more than 1MiB"},
-		{"a.csv", strings.Repeat(",", MaxRecord*2), "a record has more than 1MiB"},
-		{"a.csv", strings.Repeat("a", MaxName+1) + "\n", "the name of a column has more than 1KiB"},
+		{"a.csv", "x\n" + strings.Repeat("a", maxCell+1), "a cell has more than 256KiB"},
+		{"a.csv", "x\n\"" + strings.Repeat("\n", maxRecord*2), "a record has more than 1MiB"},
+		{"a.csv", strings.Repeat(",", maxRecord*2), "a record has more than 1MiB"},
+		{"a.csv", strings.Repeat("a", maxName+1) + "\n", "the name of a column has more than 1KiB"},
 		{"a.csv", wide(MaxColumns + 1), "it has more than 1000 columns"},
 		{"a.json", "[1]", `record 1: it starts with '1', and a record is an object`},
 		{"a.json", "3", `it starts with '3'`},
@@ -98,8 +98,8 @@ func TestParseRefuses(t *testing.T) {
 		{"a.json", `{"x":1,"x":2}`, `two of its columns are named "x"`},
 		{"a.json", "{\"x\":\"\xff\"}", "it is not UTF-8"},
 		{"a.json", `{"x":"\u0000"}`, `the value of "x" has a NUL byte`},
-		{"a.json", `{"x":"` + strings.Repeat("a", MaxRecord), "a record has more than 1MiB"},
-		{"a.json", `{"x":"` + strings.Repeat("a", MaxCell+1) + `"}`, `the value of "x" has more than 256KiB`},
+		{"a.json", `{"x":"` + strings.Repeat("a", maxRecord), "a record has more than 1MiB"},
+		{"a.json", `{"x":"` + strings.Repeat("a", maxCell+1) + `"}`, `the value of "x" has more than 256KiB`},
 		{"a.json", `{"x":` + strings.Repeat("[", MaxDepth+1), "nested deeper than 64"},
 		{"a.json", `{"x":` + strings.Repeat(`{"a":`, 1<<20), "nested deeper than 64"},
 	} {
@@ -112,7 +112,7 @@ func TestParseRefuses(t *testing.T) {
 // A damaged blob is only found at its end, so all of it is read, also if its content is wrong before.
 func TestParseReadsToTheEnd(t *testing.T) {
 	damaged := errors.New("damaged")
-	for _, content := range []string{"x\n1\n", "x\na\"b\n", strings.Repeat("x", MaxName+1) + "\n", "x,y\n1\n"} {
+	for _, content := range []string{"x\n1\n", "x\na\"b\n", strings.Repeat("x", maxName+1) + "\n", "x,y\n1\n"} {
 		from := io.MultiReader(strings.NewReader(content), strings.NewReader(strings.Repeat("z", 1<<20)), iotest.ErrReader(damaged))
 		_, err := rowsOf(t, "a.csv", from)
 		var read *ReadError
@@ -131,7 +131,7 @@ func TestParseReadsToTheEnd(t *testing.T) {
 // Many records together may have any size.
 func TestParseManyRecords(t *testing.T) {
 	const rows = 40
-	cell := strings.Repeat("a", MaxCell)
+	cell := strings.Repeat("a", maxCell)
 	for name, content := range map[string]string{
 		"a.csv":   "x\n" + strings.Repeat(cell+"\n", rows),
 		"a.jsonl": strings.Repeat(`{"x":"`+cell+"\"}\n", rows),

@@ -74,8 +74,8 @@ func (s *Survey) merge(run Run, own columns) error {
 			all++
 		}
 	}
-	if all > MaxAll {
-		return fmt.Errorf("the table would have more than %d columns with those of this output", MaxAll)
+	if all > maxAll {
+		return fmt.Errorf("the table would have more than %d columns with those of this output", maxAll)
 	}
 	labels := maps.Clone(s.labels)
 	if labels == nil {

@@ -147,7 +147,7 @@ func TestMostColumns(t *testing.T) {
 			}
 		}
 	}
-	if _, err := s.Add(run("b"), "m.csv", strings.NewReader("c0-0\n1\n")); err != nil || refused != 2 || len(s.outputs.names) != MaxAll {
+	if _, err := s.Add(run("b"), "m.csv", strings.NewReader("c0-0\n1\n")); err != nil || refused != 2 || len(s.outputs.names) != maxAll {
 		t.Errorf("%v, %d refused, %d columns", err, refused, len(s.outputs.names))
 	}
 	var objects strings.Builder

@@ -24,7 +24,7 @@ func CheckName(name string) error {
 		return fmt.Errorf(`the name "host" means the root filesystem of the host; give another`)
 	case len(name) > maxName:
 		return fmt.Errorf("the name of an image has %d characters; give at most %d", len(name), maxName)
-	case IsPath(name) || !matches(wellFormed, name):
+	case isPath(name) || !matches(wellFormed, name):
 		return fmt.Errorf("%q is no name of an image; give one of a-z, 0-9, '.', '_' and '-' that begins with a letter or digit, or a reference HOST/PATH:TAG", name)
 	}
 	return nil
@@ -35,8 +35,8 @@ func matches(pattern, name string) bool {
 	return regexp.MustCompile(pattern).MatchString(name)
 }
 
-// IsPath reports whether the given root filesystem is a directory, not a name.
-func IsPath(given string) bool {
+// isPath reports whether the given root filesystem is a directory, not a name.
+func isPath(given string) bool {
 	return strings.HasPrefix(given, "/") || given == "." || given == ".." ||
 		strings.HasPrefix(given, "./") || strings.HasPrefix(given, "../")
 }

@@ -30,7 +30,7 @@ func TestIsPath(t *testing.T) {
 		"/srv/root": true, ".": true, "..": true, "./root": true, "../root": true,
 		"root": false, "a/b": false, ".hidden": false, "host": false, "": false,
 	} {
-		if IsPath(given) != want {
+		if isPath(given) != want {
 			t.Errorf("%q: %v", given, !want)
 		}
 	}

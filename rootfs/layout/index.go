@@ -25,9 +25,9 @@ const (
 	maxName   = 512 // bytes
 )
 
-// CheckName refuses an invalid image name. It allows a little more than the image specification for
+// checkName refuses an invalid image name. It allows a little more than the image specification for
 // org.opencontainers.image.ref.name, so that every registry reference is valid.
-func CheckName(name string) error {
+func checkName(name string) error {
 	const ends = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	inside := strings.Trim(name, ends+"._:@/+-") == ""
 	if name == "" || len(name) > maxName || !inside || !strings.Contains(ends, name[:1]) || !strings.Contains(ends, name[len(name)-1:]) {
@@ -47,10 +47,10 @@ func (l *Layout) Tag(ctx context.Context, name string, desc ocispec.Descriptor) 
 }
 
 func (l *Layout) tag(ctx context.Context, name string, desc ocispec.Descriptor) error {
-	if err := CheckName(name); err != nil {
+	if err := checkName(name); err != nil {
 		return err
 	}
-	if !IsManifest(desc.MediaType) && !IsIndex(desc.MediaType) {
+	if !isManifest(desc.MediaType) && !IsIndex(desc.MediaType) {
 		return fmt.Errorf("a %q is no image", clip(desc.MediaType))
 	}
 	release, err := l.Hold(ctx) // no Sweep between check and naming
@@ -190,7 +190,7 @@ func checkImages(images []ocispec.Descriptor) error {
 		if err := Check(image); err != nil {
 			return err
 		}
-		if !IsManifest(image.MediaType) && !IsIndex(image.MediaType) {
+		if !isManifest(image.MediaType) && !IsIndex(image.MediaType) {
 			return fmt.Errorf("%s: a %q is no image", image.Digest, clip(image.MediaType))
 		}
 		if image.Size > MaxManifest {
@@ -200,7 +200,7 @@ func checkImages(images []ocispec.Descriptor) error {
 		if !named {
 			continue
 		}
-		if err := CheckName(name); err != nil {
+		if err := checkName(name); err != nil {
 			return err
 		}
 		if seen[name] {

@@ -23,8 +23,8 @@ const MaxManifest = 4 << 20
 // maxChildren bounds the layers of an image and the manifests of an index. Docker makes at most 127 layers.
 const maxChildren = 1024
 
-// IsManifest reports whether a media type is an image manifest's.
-func IsManifest(mediaType string) bool {
+// isManifest reports whether a media type is an image manifest's.
+func isManifest(mediaType string) bool {
 	return mediaType == ocispec.MediaTypeImageManifest || mediaType == MediaTypeDockerManifest
 }
 
@@ -52,7 +52,7 @@ func ParseManifest(mediaType string, data []byte) (ocispec.Manifest, error) {
 	if err != nil {
 		return ocispec.Manifest{}, fmt.Errorf("manifest: %w", err)
 	}
-	if !IsManifest(mediaType) || doc.Config == nil || doc.Manifests != nil {
+	if !isManifest(mediaType) || doc.Config == nil || doc.Manifests != nil {
 		return ocispec.Manifest{}, fmt.Errorf("manifest: a %q with a config and layers is wanted", clip(mediaType))
 	}
 	if err := checkAll(append([]ocispec.Descriptor{*doc.Config}, doc.Layers...)); err != nil {
@@ -114,7 +114,7 @@ func checkAll(descs []ocispec.Descriptor) error {
 
 // Children returns what a manifest or an index in the layout refers to; nothing for any other blob.
 func (l *Layout) Children(desc ocispec.Descriptor) ([]ocispec.Descriptor, error) {
-	if !IsManifest(desc.MediaType) && !IsIndex(desc.MediaType) {
+	if !isManifest(desc.MediaType) && !IsIndex(desc.MediaType) {
 		return nil, nil
 	}
 	data, err := l.Document(desc)

@@ -15,11 +15,11 @@ type Bounds struct {
 	Names     int64 // bytes of the paths of all entries: some are kept in memory
 	Path      int   // bytes per path
 	Depth     int   // components of a path
-	Ratio     int64 // uncompressed bytes per byte read, after the first RatioFree bytes
+	Ratio     int64 // uncompressed bytes per byte read, after the first ratioFree bytes
 }
 
-// RatioFree is how much a layer may expand to at any ratio: a file of zeros is no attack, and takes gzip to 1:1000.
-const RatioFree = 1 << 30
+// ratioFree is how much a layer may expand to at any ratio: a file of zeros is no attack, and takes gzip to 1:1000.
+const ratioFree = 1 << 30
 
 // DefaultBounds allow the largest scientific images, and stop a bomb before a usual disk is full. Path is Linux's
 // PATH_MAX less one.

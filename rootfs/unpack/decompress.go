@@ -60,7 +60,7 @@ type decompressed struct {
 func (d *decompressed) Read(p []byte) (int, error) {
 	n, err := d.plain.Read(p)
 	d.out += int64(n)
-	if d.out > RatioFree && d.out/d.ratio > d.in.n {
+	if d.out > ratioFree && d.out/d.ratio > d.in.n {
 		return 0, beyond("times its compressed size", d.ratio)
 	}
 	if errors.Is(err, io.EOF) {

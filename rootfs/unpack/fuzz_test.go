@@ -25,7 +25,7 @@ func FuzzLayers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, ops []byte) {
 		s := newSite(t)
-		root := NewRoot(s.root, fuzzBounds())
+		root := newRoot(s.root, fuzzBounds())
 		var err error
 		for _, l := range s.layers(ops[:min(len(ops), 192)]) {
 			if err == nil {

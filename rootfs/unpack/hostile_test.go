@@ -350,7 +350,7 @@ func TestHostileLayers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t)
 			c := c.at(s.canary)
-			root := NewRoot(s.root, DefaultBounds())
+			root := newRoot(s.root, DefaultBounds())
 			var err error
 			for _, l := range c.layers {
 				if err == nil {

@@ -21,7 +21,7 @@ type Source struct {
 // Image applies all layers of an image, lowest first, to dir, which must be empty, and verifies their diff ids. The
 // bounds are for all together. After an error dir is unusable.
 func Image(ctx context.Context, dir *os.File, layers []Source, bounds Bounds) (*Root, error) {
-	root := NewRoot(dir, bounds)
+	root := newRoot(dir, bounds)
 	for i, layer := range layers {
 		if err := root.source(ctx, layer); err != nil {
 			return nil, fmt.Errorf("layer %d of %d: %w", i+1, len(layers), err)

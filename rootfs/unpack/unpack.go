@@ -42,8 +42,8 @@ type Root struct {
 	empty  bool  // before the first layer
 }
 
-// NewRoot prepares dir, which must be empty. The caller owns and closes it.
-func NewRoot(dir *os.File, bounds Bounds) *Root {
+// newRoot prepares dir, which must be empty. The caller owns and closes it.
+func newRoot(dir *os.File, bounds Bounds) *Root {
 	return &Root{dir: dir, bounds: bounds, sums: new(Sums), empty: true}
 }
 

@@ -25,7 +25,7 @@ import (
 
 // applyLayer applies a layer to dir, which may hold lower ones.
 func applyLayer(ctx context.Context, dir *os.File, layer io.Reader, bounds Bounds) (totals, error) {
-	r := NewRoot(dir, bounds)
+	r := newRoot(dir, bounds)
 	r.empty = false
 	_, err := r.Layer(ctx, layer)
 	return r.totals, err
@@ -75,7 +75,7 @@ func TestModesOwnersTimes(t *testing.T) {
 // A directory that an upper layer adds to, or removes from, keeps the time that its own entry has.
 func TestTimesOfLowerDirectories(t *testing.T) {
 	s := newSite(t)
-	root := NewRoot(s.root, DefaultBounds())
+	root := newRoot(s.root, DefaultBounds())
 	for _, l := range [][]tar.Header{
 		{dir("./"), dir("a"), file("a/x", "1"), dir("b"), file("b/x", "1"), file("x", "1")},
 		{file("a/y", "2"), file("b/.wh.x", ""), file("y", "2")},
@@ -136,7 +136,7 @@ func TestBrokenArchives(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
-			root := NewRoot(s.root, DefaultBounds())
+			root := newRoot(s.root, DefaultBounds())
 			is, err := root.Layer(context.Background(), bytes.NewReader(c.stream))
 			s.untouched()
 			switch {
@@ -231,7 +231,7 @@ func TestSparseFiles(t *testing.T) {
 
 func TestSumsOfExistingFiles(t *testing.T) {
 	s := newSite(t)
-	root := NewRoot(s.root, DefaultBounds())
+	root := newRoot(s.root, DefaultBounds())
 	big := strings.Repeat("0123456789abcdef", 100_000)
 	for _, l := range [][]tar.Header{
 		{file("a", "1"), file("b", "2"), file("empty", ""), file("big", big)},
@@ -407,8 +407,8 @@ func TestBombEnds(t *testing.T) {
 	}
 }
 
-// bomb is a zstd stream of zeros that is a little longer than RatioFree.
+// bomb is a zstd stream of zeros that is a little longer than ratioFree.
 func bomb(t *testing.T) []byte {
 	frame := zstandard(t, make([]byte, 64<<20))
-	return bytes.Repeat(frame, RatioFree/(64<<20)+1)
+	return bytes.Repeat(frame, ratioFree/(64<<20)+1)
 }

@@ -33,12 +33,12 @@ type Page struct {
 	cost float64 // of all Markdown so far
 }
 
-// CostMax is what Markdown on one page may cost, as cost counts it: some seconds at the very most.
-const CostMax = 4e9
+// costMax is what Markdown on one page may cost, as cost counts it: some seconds at the very most.
+const costMax = 4e9
 
 // cost is how long Markdown may take, in steps of about a nanosecond. It takes quadratic time for brackets and stars
 // that nothing closes, and fills up the rows of a table. A source that is nested deeply in quotes or lists costs more
-// than CostMax.
+// than costMax.
 func cost(source string) float64 {
 	total := 0.0
 	for block := range strings.SplitSeq(strings.ReplaceAll(source, "\r", "\n"), "\n\n") {
@@ -46,7 +46,7 @@ func cost(source string) float64 {
 		for line := range strings.SplitSeq(block, "\n") {
 			columns = max(columns, strings.Count(line, "|"))
 			if markers(line) > nestedMax {
-				return CostMax
+				return costMax
 			}
 		}
 		total += length*length + 20_000*float64(columns*lines)
@@ -67,7 +67,7 @@ func markers(line string) int {
 // returns "" if the page would take too long.
 func (p *Page) Markdown(source string) string {
 	var made bytes.Buffer
-	if p.cost += cost(source); p.cost >= CostMax {
+	if p.cost += cost(source); p.cost >= costMax {
 		return ""
 	}
 	if err := converter().Convert([]byte(joinMath(source)), &made); err != nil {

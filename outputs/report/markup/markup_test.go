@@ -62,7 +62,7 @@ func TestCost(t *testing.T) {
 			t.Errorf("%.20q is set: %.100q", source, got)
 		}
 	}
-	if p := page(); p.Markdown(strings.Repeat(strings.Repeat("word *word* ", 50)+"\n\n", 100)) == "" || p.cost > CostMax/10 {
+	if p := page(); p.Markdown(strings.Repeat(strings.Repeat("word *word* ", 50)+"\n\n", 100)) == "" || p.cost > costMax/10 {
 		t.Errorf("an ordinary text costs %g", p.cost)
 	}
 }

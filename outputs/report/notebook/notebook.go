@@ -5,11 +5,11 @@ package notebook
 
 // What is kept of a notebook.
 const (
-	CellsMax   = 500
-	OutputsMax = 50        // of a cell
-	TextMax    = 64 << 10  // bytes of a source, of a stream, of a traceback or of a text
-	HTMLMax    = 512 << 10 // bytes of an output in HTML
-	ImageMax   = 8 << 20   // bytes of an image, encoded
+	cellsMax   = 500
+	outputsMax = 50        // of a cell
+	textMax    = 64 << 10  // bytes of a source, of a stream, of a traceback or of a text
+	htmlMax    = 512 << 10 // bytes of an output in HTML
+	imageMax   = 8 << 20   // bytes of an image, encoded
 )
 
 // Notebook is the start of a notebook.
@@ -69,9 +69,9 @@ var known = map[string]string{
 func bound(media string) int {
 	switch media {
 	case "text/html", "text/markdown":
-		return HTMLMax
+		return htmlMax
 	case "text/plain", "text/latex":
-		return TextMax
+		return textMax
 	}
-	return ImageMax
+	return imageMax
 }

@@ -40,7 +40,7 @@ func Read(r io.Reader) (Notebook, error) {
 }
 
 func (n *Notebook) cell(d decoder) error {
-	if len(n.Cells) == CellsMax {
+	if len(n.Cells) == cellsMax {
 		n.More++
 		return d.skip()
 	}
@@ -60,7 +60,7 @@ func (c *Cell) field(d decoder, key string) (err error) {
 	case "cell_type":
 		return c.kind(d)
 	case "source", "input":
-		c.Source, c.Cut, err = d.text(TextMax)
+		c.Source, c.Cut, err = d.text(textMax)
 	case "execution_count", "prompt_number":
 		c.Number, err = d.number()
 	case "level":
@@ -92,7 +92,7 @@ func (c *Cell) kind(d decoder) error {
 }
 
 func (c *Cell) attachment(d decoder, name string) error {
-	if len(c.Images) == OutputsMax {
+	if len(c.Images) == outputsMax {
 		return d.skip()
 	}
 	b := Bundle{Types: map[string]string{}}
@@ -102,7 +102,7 @@ func (c *Cell) attachment(d decoder, name string) error {
 }
 
 func (c *Cell) output(d decoder) error {
-	if len(c.Outputs) == OutputsMax {
+	if len(c.Outputs) == outputsMax {
 		c.More++
 		return d.skip()
 	}
@@ -131,7 +131,7 @@ func (o *Output) field(d decoder, key string) (err error) {
 	case "evalue":
 		o.errText, _, err = d.text(2000)
 	case "traceback":
-		o.Text, o.Cut, err = d.lines(TextMax)
+		o.Text, o.Cut, err = d.lines(textMax)
 	case "data":
 		return d.object(func(media string) error { return o.Bundle.take(d, media) })
 	default: // format 3 has the types among the other fields, and all formats have the text of a stream as "text"

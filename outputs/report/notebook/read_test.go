@@ -56,23 +56,23 @@ func flat(n Notebook) string {
 
 // TestBounds: no more is kept than the bounds say, and what is not kept is counted.
 func TestBounds(t *testing.T) {
-	n := read(t, `{"cells":[`+strings.Repeat(`{"source":"x"},`, CellsMax+7)+`{"source":"y"}]}`)
-	if len(n.Cells) != CellsMax || n.More != 8 {
+	n := read(t, `{"cells":[`+strings.Repeat(`{"source":"x"},`, cellsMax+7)+`{"source":"y"}]}`)
+	if len(n.Cells) != cellsMax || n.More != 8 {
 		t.Errorf("%d cells, %d more", len(n.Cells), n.More)
 	}
-	big := strings.Repeat("é", TextMax)
-	c := read(t, `{"cells":[{"cell_type":"code","source":["`+big+`","x"],"outputs":[`+strings.Repeat(`{"output_type":"stream","text":"`+big+`"},`, OutputsMax)+`{}]}]}`).Cells[0]
-	if len(c.Source) != TextMax || !c.Cut || len(c.Outputs) != OutputsMax || c.More != 1 {
+	big := strings.Repeat("é", textMax)
+	c := read(t, `{"cells":[{"cell_type":"code","source":["`+big+`","x"],"outputs":[`+strings.Repeat(`{"output_type":"stream","text":"`+big+`"},`, outputsMax)+`{}]}]}`).Cells[0]
+	if len(c.Source) != textMax || !c.Cut || len(c.Outputs) != outputsMax || c.More != 1 {
 		t.Errorf("%d bytes, %v; %d outputs, %d more", len(c.Source), c.Cut, len(c.Outputs), c.More)
 	}
-	head := strings.Repeat("x", TextMax-1)
+	head := strings.Repeat("x", textMax-1)
 	if c := read(t, `{"cells":[{"cell_type":"code","source":["`+head+`","é","y"]}]}`).Cells[0]; c.Source != head || !c.Cut {
-		t.Errorf("a text that is cut between characters ends with %q", c.Source[TextMax-2:])
+		t.Errorf("a text that is cut between characters ends with %q", c.Source[textMax-2:])
 	}
-	if o := c.Outputs[0]; len(o.Text) != TextMax || !o.Cut || o.Stream != "stdout" {
+	if o := c.Outputs[0]; len(o.Text) != textMax || !o.Cut || o.Stream != "stdout" {
 		t.Errorf("%d bytes, %v, of %q", len(o.Text), o.Cut, o.Stream)
 	}
-	b := read(t, `{"cells":[{"outputs":[{"data":{"text/html":"`+strings.Repeat("x", HTMLMax+1)+`","a/b":{"c":[1]},"text/plain":"p"}}]}]}`).Cells[0].Outputs[0].Bundle
+	b := read(t, `{"cells":[{"outputs":[{"data":{"text/html":"`+strings.Repeat("x", htmlMax+1)+`","a/b":{"c":[1]},"text/plain":"p"}}]}]}`).Cells[0].Outputs[0].Bundle
 	if !reflect.DeepEqual(b, Bundle{map[string]string{"text/plain": "p"}, []string{"text/html", "a/b"}}) {
 		t.Errorf("%v", b)
 	}
@@ -105,15 +105,15 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content string) {
 		n, _ := Read(strings.NewReader(content))
-		if len(n.Cells) > CellsMax {
+		if len(n.Cells) > cellsMax {
 			t.Fatalf("%d cells", len(n.Cells))
 		}
 		for _, c := range n.Cells {
-			if len(c.Source) > TextMax+20 || len(c.Outputs) > OutputsMax || len(c.Images) > OutputsMax || c.Number < 0 {
+			if len(c.Source) > textMax+20 || len(c.Outputs) > outputsMax || len(c.Images) > outputsMax || c.Number < 0 {
 				t.Fatalf("%d bytes, %d outputs", len(c.Source), len(c.Outputs))
 			}
 			for _, o := range c.Outputs {
-				if len(o.Text) > TextMax+3000 || len(o.Bundle.Types) > len(known) || (o.Error || o.Stream != "") && o.Bundle.Types != nil {
+				if len(o.Text) > textMax+3000 || len(o.Bundle.Types) > len(known) || (o.Error || o.Stream != "") && o.Bundle.Types != nil {
 					t.Fatalf("%d bytes of %q, %v", len(o.Text), o.Stream, o.Bundle.Types)
 				}
 			}

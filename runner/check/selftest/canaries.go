@@ -66,7 +66,7 @@ func (s *examination) request(a spec.Analysis, role string) spec.Analysis {
 	if a.Labels == nil {
 		a.Labels = map[string]string{}
 	}
-	a.Labels[Label] = s.id
+	a.Labels[label] = s.id
 	a.Command = []string{canary.ProgramPath, canary.Command, a.ID}
 	a.Inputs = append([]string(nil), a.Inputs...)
 	for inside, name := range map[string]string{canary.ProgramPath: "canary", canary.OrdersPath: role, canary.TurnPath: "turn"} {

@@ -20,8 +20,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Label is on every run of a selftest; its value is the selftest's id.
-const Label = "ai.scidex.selftest"
+// label is on every run of a selftest; its value is the selftest's id.
+const label = "ai.scidex.selftest"
 
 // Options of a selftest.
 type Options struct {

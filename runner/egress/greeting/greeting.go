@@ -34,11 +34,11 @@ type Greeting struct {
 
 // The reasons to refuse a greeting.
 var (
-	ErrNoTLS     = errors.New("what follows CONNECT is no TLS greeting")
-	ErrEncrypted = errors.New("the TLS greeting has an encrypted part (ECH, or GREASE in its place, as browsers send it)")
-	ErrNoName    = errors.New("the TLS greeting names no server")
-	ErrNames     = errors.New("the TLS greeting names several servers")
-	ErrTooLong   = fmt.Errorf("the TLS greeting is longer than %d bytes", maxGreeting)
+	errNoTLS     = errors.New("what follows CONNECT is no TLS greeting")
+	errEncrypted = errors.New("the TLS greeting has an encrypted part (ECH, or GREASE in its place, as browsers send it)")
+	errNoName    = errors.New("the TLS greeting names no server")
+	errNames     = errors.New("the TLS greeting names several servers")
+	errTooLong   = fmt.Errorf("the TLS greeting is longer than %d bytes", maxGreeting)
 )
 
 // Read reads up to the greeting's end. It returns what it has read also with an error.
@@ -78,7 +78,7 @@ func (g *Greeting) record(r io.Reader) ([]byte, error) {
 		return nil, err
 	}
 	if kind[0] != recordHandshake {
-		return nil, ErrNoTLS
+		return nil, errNoTLS
 	}
 	head, err := g.take(r, 4)
 	if err != nil {
@@ -86,7 +86,7 @@ func (g *Greeting) record(r io.Reader) ([]byte, error) {
 	}
 	size := int(binary.BigEndian.Uint16(head[2:]))
 	if head[0] != 3 || size == 0 || size > maxRecord {
-		return nil, ErrNoTLS
+		return nil, errNoTLS
 	}
 	return g.take(r, size)
 }
@@ -95,7 +95,7 @@ func (g *Greeting) record(r io.Reader) ([]byte, error) {
 func (g *Greeting) take(r io.Reader, n int) ([]byte, error) {
 	start := len(g.Raw)
 	if start+n > maxGreeting {
-		return nil, ErrTooLong
+		return nil, errTooLong
 	}
 	g.Raw = append(g.Raw, make([]byte, n)...)
 	read, err := io.ReadFull(r, g.Raw[start:])
@@ -105,7 +105,7 @@ func (g *Greeting) take(r io.Reader, n int) ([]byte, error) {
 
 func short(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return ErrNoTLS
+		return errNoTLS
 	}
 	return err
 }
@@ -113,7 +113,7 @@ func short(err error) error {
 // complete reports whether the message is whole. Nothing may follow it: a client waits for the answer.
 func complete(message []byte) (bool, error) {
 	if message[0] != clientHello {
-		return false, ErrNoTLS
+		return false, errNoTLS
 	}
 	if len(message) < 4 {
 		return false, nil
@@ -121,9 +121,9 @@ func complete(message []byte) (bool, error) {
 	size := 4 + (int(message[1])<<16 | int(message[2])<<8 | int(message[3]))
 	switch {
 	case size > maxGreeting:
-		return false, ErrTooLong
+		return false, errTooLong
 	case len(message) > size:
-		return false, ErrNoTLS
+		return false, errNoTLS
 	}
 	return len(message) == size, nil
 }
@@ -137,19 +137,19 @@ func (g *Greeting) parse(message []byte) error {
 	m.block(1)     // compression
 	extensions := reader{rest: m.block(2)}
 	if m.failed || len(m.rest) > 0 {
-		return ErrNoTLS
+		return errNoTLS
 	}
 	var seen []int
 	for len(extensions.rest) > 0 {
 		kind, content := extensions.number(2), extensions.block(2)
 		if extensions.failed {
-			return ErrNoTLS
+			return errNoTLS
 		}
 		if slices.Contains(seen, kind) {
 			if kind == extensionServerName {
-				return ErrNames
+				return errNames
 			}
-			return ErrNoTLS
+			return errNoTLS
 		}
 		seen = append(seen, kind)
 		if err := g.extension(kind, content); err != nil {
@@ -157,7 +157,7 @@ func (g *Greeting) parse(message []byte) error {
 		}
 	}
 	if g.ServerName == "" {
-		return ErrNoName
+		return errNoName
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (g *Greeting) parse(message []byte) error {
 func (g *Greeting) extension(kind int, content []byte) (err error) {
 	switch kind {
 	case extensionECH, extensionESNI:
-		return ErrEncrypted
+		return errEncrypted
 	case extensionServerName:
 		g.ServerName, err = serverName(content)
 	case extensionALPN:
@@ -181,9 +181,9 @@ func serverName(content []byte) (string, error) {
 	kind, name := list.number(1), list.block(2)
 	switch {
 	case outer.failed || list.failed || len(outer.rest) > 0 || kind != nameTypeHost || len(name) == 0:
-		return "", ErrNoName
+		return "", errNoName
 	case len(list.rest) > 0:
-		return "", ErrNames
+		return "", errNames
 	}
 	return string(name), nil
 }
@@ -195,7 +195,7 @@ func protocols(content []byte) (names []string, err error) {
 		names = append(names, string(list.block(1)))
 	}
 	if outer.failed || list.failed || len(outer.rest) > 0 {
-		return nil, ErrNoTLS
+		return nil, errNoTLS
 	}
 	return names, nil
 }

@@ -36,8 +36,8 @@ type Print struct {
 	Newest time.Time
 }
 
-// ErrChanged says that a file was written while it was read.
-var ErrChanged = errors.New("changed while it was read")
+// errChanged says that a file was written while it was read.
+var errChanged = errors.New("changed while it was read")
 
 // worthRemembering is the size in bytes from which the digest of a single file is cached.
 const worthRemembering = 1 << 20

@@ -317,7 +317,7 @@ func TestWrittenWhileRead(t *testing.T) {
 		inodetest.Try(t, os.WriteFile(file, []byte("test"), 0o644))
 		return os.Open(file)
 	})
-	if !errors.Is(err, ErrChanged) {
+	if !errors.Is(err, errChanged) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -100,7 +100,7 @@ func join(path, name string) string {
 func (w *walk) entry(h hash.Hash, dir *os.File, name, path string, depth int) error {
 	st, err := inode.Stat(int(dir.Fd()), name)
 	if errors.Is(err, unix.ENOENT) {
-		return &entryError{path, ErrChanged} // removed since it was listed, or its file system fails
+		return &entryError{path, errChanged} // removed since it was listed, or its file system fails
 	}
 	if err != nil {
 		return fmt.Errorf("%q: %w", path, err)
@@ -202,7 +202,7 @@ func (w *walk) file(path string, st *unix.Statx_t, open func() (*os.File, error)
 		return sum{}, err
 	}
 	if inode.Of(after) != inode.Of(st) || after.Ctime != st.Ctime || after.Size != st.Size {
-		return sum{}, ErrChanged
+		return sum{}, errChanged
 	}
 	digest := sum(h.Sum(nil))
 	return digest, w.memory.note(path, st, digest)

@@ -111,8 +111,8 @@ type Harvested struct {
 	Bytes    int64 `json:"bytes"` // of all outputs together
 }
 
-// LogMax is how many bytes of a stream one event holds at most.
-const LogMax = 16 << 10
+// logMax is how many bytes of a stream one event holds at most.
+const logMax = 16 << 10
 
 // Log are the data of TypeLog: a part of one of the analysis' streams, cut anywhere but inside a character. What is beyond
 // --log-size is in no event and no log.

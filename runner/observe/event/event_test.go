@@ -45,7 +45,7 @@ func TestReasonsOfTheSchema(t *testing.T) {
 
 // TestStream cuts bytes into events however they come: nothing is lost, no character is torn.
 func TestStream(t *testing.T) {
-	long := strings.Repeat("x€", LogMax)
+	long := strings.Repeat("x€", logMax)
 	for _, test := range []struct {
 		written string
 		limit   int64
@@ -65,7 +65,7 @@ func TestStream(t *testing.T) {
 		for _, step := range []int{1, 2, 3, 5, len(test.written) + 1} {
 			var got []byte
 			s := Stream{Limit: test.limit, Tell: func(offset int64, part []byte) {
-				if offset != int64(len(got)) || len(part) == 0 || len(part) > LogMax {
+				if offset != int64(len(got)) || len(part) == 0 || len(part) > logMax {
 					t.Fatalf("%.20q by %d: %d bytes at %d after %d", test.written, step, len(part), offset, len(got))
 				}
 				if whole && !utf8.Valid(part) {

@@ -17,7 +17,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 	n := len(p)
 	p = p[:min(int64(n), s.Limit-s.offset-int64(len(s.torn)))]
 	for len(p) > 0 {
-		part := append(s.torn, p[:min(len(p), LogMax-len(s.torn))]...)
+		part := append(s.torn, p[:min(len(p), logMax-len(s.torn))]...)
 		p = p[len(part)-len(s.torn):]
 		whole := len(part) - unfinished(part)
 		s.torn = append([]byte(nil), part[whole:]...)
