@@ -1,0 +1,48 @@
+package mcp
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
+	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/spec"
+)
+
+// TestHints: a model is told what it can do. What it cannot is put in its words, and left out if there is nothing that it can do.
+func TestHints(t *testing.T) {
+	tools := &tools{bounds: spec.Analysis{}.WithDefaults()}
+	for _, test := range []struct{ code, given, want string }{
+		{"memory_limit", "the run may use 512MiB of memory: give it more with --memory SIZE", "limits.memory may be up to 2GiB"},
+		{"module_missing", `Python has no module "x": install it on the host (apt install python3-x), or in a venv and add --runtime ./venv`, "a run cannot install it"},
+		{"module_missing", `R has no package "x": install it on the host, or in a conda environment, and add --runtime DIR for that`, "bring a module of your own in files"},
+		{"program_missing", "there is no program python in the container, but there is /usr/bin/python3", "there is no program python in the container, but there is /usr/bin/python3"},
+		{"no_such_file", "/data is /home/me/data on the host, which has a.csv, but no b.csv", "list the directory"},
+		{"unreadable", "/data/x cannot be read by the analysis' user id: let its owner give others the right", "a run may not read that"},
+		{"no_input", "nothing was at standard input: pass a file or a pipe; a terminal is not passed on", "read a file"},
+		{"no_gpu", "a run has no GPU: let the analysis use the CPU", "a run has no GPU: let the analysis use the CPU"},
+		{"nothing_exported", "no file was written to /work, so --export has nothing", ""},
+		{"of_a_later_version", "add --frobnicate", ""},
+	} {
+		got := tools.hints([]result.Hint{{Code: test.code, Message: test.given}})
+		if len(got) > 1 || (len(got) == 0) != (test.want == "") || len(got) == 1 && (got[0].Code != test.code || !strings.Contains(got[0].Message, test.want)) {
+			t.Errorf("%s: %q, want %q", test.given, got, test.want)
+		}
+	}
+	for _, reason := range []outcome.Reason{"exit", "work_full"} {
+		want := map[outcome.Reason]string{"exit": "unknown option --work-size", "work_full": "unknown option limits.work_size"}[reason]
+		if got := said(reason, "unknown option --work-size"); got != want {
+			t.Errorf("%s: %q, want %q", reason, got, want)
+		}
+	}
+	codes, err := os.ReadFile("../../../docs/reference/hints.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, sentence := range advice(tools.bounds) {
+		if !strings.Contains(string(codes), "\n| `"+code+"` |") || ofOperator.MatchString(sentence) {
+			t.Errorf("%s: %s", code, sentence)
+		}
+	}
+}
