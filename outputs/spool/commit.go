@@ -27,7 +27,7 @@ func (s Spool) Commit(ctx context.Context, n int, key catalog.Key, to store.Stor
 	if err != nil {
 		return key, fmt.Errorf("result %s: %w", s.Path(n), err)
 	}
-	f, err := os.OpenFile(s.collectedPath(n), os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(s.Dir, collectedName(n)), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return key, err
 	}
@@ -136,7 +136,7 @@ func (s Spool) fetch(to *blob.Store, ingest *cas.Ingest, digest string) error {
 	if _, err := to.Path(digest); err != nil {
 		return err // it may be no file name
 	}
-	in, err := regular.Open(filepath.Join(s.dir, blobsDir, digest))
+	in, err := regular.Open(filepath.Join(s.Dir, blobsDir, digest))
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -38,8 +39,8 @@ const (
 	lateSuffix   = ".late"
 )
 
-// Spool is the caller's spool directory.
-type Spool struct{ dir string }
+// Spool is the caller's spool directory, in which it may have files of its own.
+type Spool struct{ Dir string }
 
 // head is the first line of a record.
 type head struct {
@@ -61,7 +62,7 @@ func Make(dir string) (Spool, error) {
 func At(dir string) Spool { return Spool{dir} }
 
 // Path is the path of the n-th result, which may be missing.
-func (s Spool) Path(n int) string { return filepath.Join(s.dir, resultsDir, strconv.Itoa(n)) }
+func (s Spool) Path(n int) string { return filepath.Join(s.Dir, resultName(n)) }
 
 // LatePath is the path of a second n-th result, if there is one.
 func (s Spool) LatePath(n int) string { return s.Path(n) + lateSuffix }
@@ -142,7 +143,7 @@ func (s Spool) putBlobs(ctx context.Context, run catalog.Run, from Source) (err 
 	if err != nil {
 		return err
 	}
-	return atomicfile.SyncDir(filepath.Join(s.dir, blobsDir))
+	return atomicfile.SyncDir(filepath.Join(s.Dir, blobsDir))
 }
 
 // putBlob copies one blob. It is renamed once it is durable; writing the same content twice is harmless.
@@ -152,7 +153,7 @@ func (s Spool) putBlob(ctx context.Context, from Source, digest string) error {
 		return err
 	}
 	defer in.Close()
-	path := filepath.Join(s.dir, blobsDir, digest)
+	path := filepath.Join(s.Dir, blobsDir, digest)
 	if _, err := os.Lstat(path); err == nil {
 		return nil
 	}
@@ -163,24 +164,51 @@ func (s Spool) putBlob(ctx context.Context, from Source, digest string) error {
 }
 
 // Has reports whether the n-th result exists, whole or not.
-func (s Spool) Has(n int) (bool, error) { return exists(s.Path(n)) }
+func (s Spool) Has(n int) (bool, error) { return s.Exists(resultName(n)) }
 
 // Late reports whether a second n-th result exists.
-func (s Spool) Late(n int) (bool, error) { return exists(s.LatePath(n)) }
+func (s Spool) Late(n int) (bool, error) { return s.Exists(resultName(n) + lateSuffix) }
 
 // Collected reports whether the n-th result was committed.
-func (s Spool) Collected(n int) (bool, error) { return exists(s.collectedPath(n)) }
+func (s Spool) Collected(n int) (bool, error) { return s.Exists(collectedName(n)) }
 
-func (s Spool) collectedPath(n int) string {
-	return filepath.Join(s.dir, collectedDir, strconv.Itoa(n))
-}
+func resultName(n int) string { return filepath.Join(resultsDir, strconv.Itoa(n)) }
 
-func exists(path string) (bool, error) {
-	_, err := os.Lstat(path)
+func collectedName(n int) string { return filepath.Join(collectedDir, strconv.Itoa(n)) }
+
+// Exists reports whether the spool has a file of that name.
+func (s Spool) Exists(name string) (bool, error) {
+	_, err := os.Lstat(filepath.Join(s.Dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// ReadJSON reads a small file of the caller's.
+func (s Spool) ReadJSON(name string, v any) error {
+	path := filepath.Join(s.Dir, name)
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, v)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("read %s: %w", path, err)
+	}
+	return err
+}
+
+// WriteJSON writes one, atomically and durably.
+func (s Spool) WriteJSON(name string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(s.Dir, name)
+	return atomicfile.Write(path, path+record.Unfinished, atomicfile.Durable, func(f *os.File) error {
+		_, err := f.Write(append(data, '\n'))
+		return err
+	})
 }
 
 // Peek returns the run of the n-th result without verifying its digest.

@@ -205,7 +205,7 @@ func TestTorn(t *testing.T) {
 		refused("a torn record", record.ErrDamaged.Error())
 	}
 	must(t, os.WriteFile(s.Path(1), whole, 0o600))
-	path := filepath.Join(s.dir, blobsDir, digest("output"))
+	path := filepath.Join(s.Dir, blobsDir, digest("output"))
 	must(t, os.WriteFile(path, []byte("other"), 0o600))
 	refused("another blob", cas.ErrCorrupt.Error())
 	must(t, os.Remove(path))
@@ -306,7 +306,7 @@ func TestDeliverAgain(t *testing.T) {
 // TestUnwritable: a result that cannot be delivered is an error, and its name is not given.
 func TestUnwritable(t *testing.T) {
 	s := fill(t)
-	must(t, os.RemoveAll(filepath.Join(s.dir, blobsDir)))
+	must(t, os.RemoveAll(filepath.Join(s.Dir, blobsDir)))
 	if err := s.Deliver(t.Context(), 1, node(t, "n1"), theKey); err == nil {
 		t.Error("it was delivered")
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/spooled"
 )
 
 // slurmPoll is collect --wait's interval, each costing Slurm's controller one call.
@@ -76,8 +77,10 @@ func runSlurmCollect(ctx context.Context, p *command.Program, c *cli.Context, s 
 	return p.WithTidyStores(c, func(st *stores.Stores) error {
 		k := &slurmCollection{program: p, report: results.NewLines(p, screen.NewTerminal(p.Stderr, p.Env), o.json), failed: map[int]bool{}}
 		collector := &slurm.Collector{
-			Spool: s, Host: st.Host, Store: store.Store{Catalog: st.Catalog, Blobs: st.Blobs}, Version: p.Build.Version,
-			Committed: k.printResult, Failed: k.printFailure,
+			Collector: spooled.Collector{
+				Spool: s.Spool, Host: st.Host, Store: store.Store{Catalog: st.Catalog, Blobs: st.Blobs}, Version: p.Build.Version, Committed: k.printResult,
+			},
+			Submitted: s, Failed: k.printFailure,
 		}
 		if err := collector.Check(ctx); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/spooled"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -137,7 +138,7 @@ func (s *slurmSubmission) submit(ctx context.Context, from *runflags.Lines, all 
 }
 
 // bind opens the stores only as long as the lines are bound to them.
-func (s *slurmSubmission) bind(ctx context.Context, of *slurm.Submission, from *runflags.Lines, all []dispatch.Line) (lines []slurm.Line, err error) {
+func (s *slurmSubmission) bind(ctx context.Context, of *slurm.Submission, from *runflags.Lines, all []dispatch.Line) (lines []spooled.Line, err error) {
 	st, err := s.program.OpenStores(ctx, s.program.Stderr)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/slurm"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/spooled"
 )
 
 func newSlurmTask(p *command.Program) *cli.Command {
@@ -55,7 +56,7 @@ func runSlurmTask(c *cli.Context, p *command.Program) error {
 }
 
 // readSlurmTask reads the spool, the array and the task that the arguments name.
-func readSlurmTask(g *options.Global, given []string) (*slurm.Task, error) {
+func readSlurmTask(g *options.Global, given []string) (*spooled.Task, error) {
 	array, err1 := strconv.Atoi(given[1])
 	task, err2 := strconv.Atoi(given[2])
 	if err1 != nil || err2 != nil {
@@ -65,16 +66,12 @@ func readSlurmTask(g *options.Global, given []string) (*slurm.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	line, err := s.LineOf(array, task)
-	if err != nil {
-		return nil, err
-	}
-	return &slurm.Task{Spool: s, Line: line, Root: slurm.TaskRoot(g.Tmp.Path("/tmp"), s.Submission, array, task)}, nil
+	return s.Task(array, task, g.Tmp.Path("/tmp"))
 }
 
 // openSlurmRoot opens a root of the node. Of the user's settings it uses the policy and the log level.
-func openSlurmRoot(p *command.Program) func(ctx context.Context, root string) (*slurm.Node, error) {
-	return func(ctx context.Context, root string) (*slurm.Node, error) {
+func openSlurmRoot(p *command.Program) func(ctx context.Context, root string) (*spooled.Node, error) {
+	return func(ctx context.Context, root string) (*spooled.Node, error) {
 		given, err := stores.ReadPolicy(p.Options, p.Env, p.OpenNet)
 		if err != nil {
 			return nil, err
@@ -87,6 +84,6 @@ func openSlurmRoot(p *command.Program) func(ctx context.Context, root string) (*
 		if err != nil {
 			return nil, err
 		}
-		return &slurm.Node{Host: st.Host, Store: store.Store{Catalog: st.Catalog, Blobs: st.Blobs}, Close: st.Close}, nil
+		return &spooled.Node{Host: st.Host, Store: store.Store{Catalog: st.Catalog, Blobs: st.Blobs}, Close: st.Close}, nil
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/spooled"
 	"github.com/scidex-ai/scidex-oci/spec"
 	"github.com/scidex-ai/scidex-oci/test/durable"
 )
@@ -74,9 +75,9 @@ func TestCheckArgument(t *testing.T) {
 func aSpool(t *testing.T) Spool {
 	t.Helper()
 	s := Submission{Name: "x", Arrays: []Array{{Lines: []int{1, 2, 3}}, {Lines: []int{4}}}}
-	var lines []Line
+	var lines []spooled.Line
 	for n := 1; n <= 4; n++ {
-		lines = append(lines, Line{Number: n, ID: fmt.Sprint("id", n), Attempt: 1, CreatedAt: time.Now().UTC(), Request: json.RawMessage(`{"command":["true"]}`)})
+		lines = append(lines, spooled.Line{Number: n, ID: fmt.Sprint("id", n), Attempt: 1, CreatedAt: time.Now().UTC(), Request: json.RawMessage(`{"command":["true"]}`)})
 	}
 	made, err := Create(filepath.Join(t.TempDir(), "spool"), s, lines)
 	if err != nil {
@@ -114,7 +115,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestVerdict(t *testing.T) {
-	began := &Began{Host: "n1", BootID: "b", At: time.Now()}
+	began := &spooled.Began{Host: "n1", BootID: "b", At: time.Now()}
 	for _, tt := range []struct {
 		name   string
 		ending Ending
@@ -136,7 +137,7 @@ func TestVerdict(t *testing.T) {
 		{"forgotten, it had not started", Ending{}, "canceled stopped 143"},
 	} {
 		tt.ending.Log = "/spool/logs/0_0.out"
-		run := tt.ending.Verdict(Line{ID: "a", Attempt: 2, Request: json.RawMessage(`{"command":["true"]}`)})
+		run := tt.ending.Verdict(spooled.Line{ID: "a", Attempt: 2, Request: json.RawMessage(`{"command":["true"]}`)})
 		if got := fmt.Sprintf("%s %s %d", run.State, run.Reason, run.ExitCode); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
@@ -156,7 +157,7 @@ func TestEnvironment(t *testing.T) {
 func TestSpoolIsDurable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	durable.Check(t, func() error {
-		_, err := Create(dir, Submission{}, []Line{{Number: 1}, {Number: 2}})
+		_, err := Create(dir, Submission{}, []spooled.Line{{Number: 1}, {Number: 2}})
 		return err
 	})
 }

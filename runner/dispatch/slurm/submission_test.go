@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/spooled"
 )
 
 // TestSpoolOfAnotherUser: root neither makes nor opens a spool that another user could exchange.
@@ -18,7 +20,7 @@ func TestSpoolOfAnotherUser(t *testing.T) {
 	if err := errors.Join(os.Mkdir(foreign, 0o755), os.Chown(foreign, 54321, 54321)); err != nil {
 		t.Fatal(err)
 	}
-	lines := []Line{{Number: 1, ID: "a", Attempt: 1}}
+	lines := []spooled.Line{{Number: 1, ID: "a", Attempt: 1}}
 	if _, err := Create(foreign+"/spool", Submission{}, lines); err == nil || !strings.Contains(err.Error(), "uid 54321") {
 		t.Errorf("made: %v", err)
 	}

@@ -8,10 +8,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/outputs/store"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/spooled"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -59,35 +58,17 @@ func NewSubmission(lines []dispatch.Line, noAudit bool) *Submission {
 	}
 }
 
-// Bind ties the submission to the catalog of host, and returns its lines for the spool, each with the next free attempt. At
-// adds the number of a line to its error.
-func (s *Submission) Bind(ctx context.Context, host *phase.Host, from []dispatch.Line, at func(number int, err error) error) (lines []Line, err error) {
-	if s.CatalogID, _, err = store.Match(ctx, host.Catalog, host.Blobs); err != nil {
-		return nil, err
-	}
-	if err := store.Bind(ctx, host.Catalog, host.Blobs); err != nil { // before there are results to collect
-		return nil, err
-	}
-	var bad error
-	for _, line := range from {
-		row, err := plan.NewQueued(ctx, host, line.Analysis)
-		if err != nil {
-			bad = errors.Join(bad, at(line.Number, err))
-			continue
-		}
-		lines = append(lines, Line{
-			Number: line.Number, ID: row.ID, Attempt: row.Attempt, CreatedAt: row.CreatedAt.Truncate(time.Millisecond), Labels: row.Labels, Request: row.Request,
-		})
-	}
-	if bad != nil {
-		return nil, fmt.Errorf("%w; nothing was submitted", bad)
+// Bind ties the submission to the catalog of host, and returns its lines for the spool. At adds the number of a line to its error.
+func (s *Submission) Bind(ctx context.Context, host *phase.Host, from []dispatch.Line, at func(number int, err error) error) (lines []spooled.Line, err error) {
+	if lines, s.CatalogID, err = spooled.Lines(ctx, host, from, at); err != nil {
+		return nil, fmt.Errorf("%w; nothing was submitted", err)
 	}
 	return lines, nil
 }
 
 // Start makes the spool and submits its arrays with the arguments of sbatch: all of them, or none. On failure nothing is left
 // of either, or the error is ErrLeft.
-func (s Submission) Start(ctx context.Context, call Call, lines []Line, args []string) (Spool, error) {
+func (s Submission) Start(ctx context.Context, call Call, lines []spooled.Line, args []string) (Spool, error) {
 	spool, err := Create(call.Spool, s, lines)
 	if err != nil {
 		return spool, fmt.Errorf("slurm submit: %w; nothing was submitted", err)

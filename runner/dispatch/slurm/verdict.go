@@ -8,18 +8,16 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
-	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/workspace"
-	"github.com/scidex-ai/scidex-oci/spec"
+	"github.com/scidex-ai/scidex-oci/runner/dispatch/spooled"
 )
 
 // Ending is all that is known of a task that has ended and left no result.
 type Ending struct {
 	Status   Status
-	Began    *Began // nil: it never started its line
-	Canceled bool   // "slurm cancel" was called
-	Log      string // the file with the task's output
-	Logged   bool   // it exists: Slurm has started the task's script
+	Began    *spooled.Began // nil: it never started its line
+	Canceled bool           // "slurm cancel" was called
+	Log      string         // the file with the task's output
+	Logged   bool           // it exists: Slurm has started the task's script
 }
 
 // Verdict returns the run of a line whose task left none. Slurm's state is believed: a task whose job was canceled is
@@ -27,20 +25,17 @@ type Ending struct {
 // never started is an `error` of the host. A task that Slurm never started and has forgotten was canceled while it waited:
 // without accounting no other trace of it is left. Out of memory is no reason here: that is for an analysis whose end was
 // seen. started_at stays empty, since it is unknown whether the analysis had started.
-func (e Ending) Verdict(line Line) catalog.Run {
-	run := catalog.Run{
-		Key: line.Key(), Outcome: outcome.Fault(outcome.ReasonSandbox, e.message()),
-		CreatedAt: line.CreatedAt, FinishedAt: catalog.Run{CreatedAt: line.CreatedAt}.EndsNow(), Labels: line.Labels, Request: filled(line.Request),
-		Report: json.RawMessage(`{"enforced":[]}`),
-	}
-	if e.Began != nil {
-		run.Host, run.BootID = e.Began.Host, e.Began.BootID
-	}
+func (e Ending) Verdict(line spooled.Line) catalog.Run {
+	o := outcome.Fault(outcome.ReasonSandbox, e.message())
 	switch {
 	case e.Status.State == "CANCELLED", e.Canceled && !e.broke(), e.vanished():
-		run.State, run.Reason, run.ExitCode = outcome.Canceled, outcome.ReasonStopped, outcome.SignalBase+int(unix.SIGTERM)
+		o.State, o.Reason, o.ExitCode = outcome.Canceled, outcome.ReasonStopped, outcome.SignalBase+int(unix.SIGTERM)
 	case e.Began != nil, e.broke():
-		run.Outcome = outcome.Fault(outcome.ReasonSupervisorLost, run.Message)
+		o = outcome.Fault(outcome.ReasonSupervisorLost, o.Message)
+	}
+	run := line.Run(o, json.RawMessage(`{"enforced":[]}`))
+	if e.Began != nil {
+		run.Host, run.BootID = e.Began.Host, e.Began.BootID
 	}
 	return run
 }
@@ -93,37 +88,4 @@ func (e Ending) message() string {
 		return text + "; the analysis never started; see " + e.Log
 	}
 	return text + fmt.Sprintf("; it had started on %s; see %s", e.Began.Host, e.Log)
-}
-
-// filled is a request with its defaults, as a run has it; as it is if it cannot be read.
-func filled(request json.RawMessage) json.RawMessage {
-	var a spec.Analysis
-	if json.Unmarshal(request, &a) != nil {
-		return request
-	}
-	all, err := json.Marshal(a.WithDefaults())
-	if err != nil {
-		return request
-	}
-	return all
-}
-
-// Conclude writes a result without outputs, as Deliver does. No launcher has a record of such a run, by which gc recognizes
-// runs of other roots: the result itself says so, so that gc does not mark the run lost while collect commits it.
-func (s Spool) Conclude(n int, run catalog.Run) (err error) {
-	if run.Place, err = json.Marshal(workspace.Location{State: s.Path(n)}); err != nil {
-		return err
-	}
-	return s.Spool.Conclude(n, run)
-}
-
-// Refused returns the run of a line that a node refused, or that did not become a run.
-func Refused(line Line, r result.Result, host string) (catalog.Run, error) {
-	report, err := json.Marshal(r.Report)
-	run := catalog.Run{
-		Key: line.Key(), Outcome: r.Outcome,
-		CreatedAt: line.CreatedAt, FinishedAt: catalog.Run{CreatedAt: line.CreatedAt}.EndsNow(), Labels: line.Labels, Request: filled(line.Request),
-		Report: report, Host: host, BootID: r.BootID, ToolVersion: r.ToolVersion,
-	}
-	return run, err
 }

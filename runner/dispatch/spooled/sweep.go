@@ -1,4 +1,4 @@
-package slurm
+package spooled
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 )
 
 // sweep removes the roots that killed tasks of this user left on the node. A result committed there is delivered first. The
-// lines of the others are concluded by collect.
+// lines of the others are concluded by a collector.
 func (t *Task) sweep(ctx context.Context) {
-	_, err := lockdir.Sweep(filepath.Dir(t.Root), taskPrefix(), false, func(root string) error {
+	_, err := lockdir.Sweep(filepath.Dir(t.Root), t.Prefix, false, func(root string) error {
 		node, err := t.open(ctx, root)
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func deliverKilled(ctx context.Context, root string, node *Node) error {
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	line, err := ReadLine(path)
+	s, line, err := around(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -54,7 +54,7 @@ func deliverKilled(ctx context.Context, root string, node *Node) error {
 		return err
 	}
 	from := spool.Source{Store: node.Store, Key: runs[0].Key}
-	err = Around(path).Deliver(ctx, line.Number, from, line.Key())
+	err = s.Deliver(ctx, line.Number, from, line.Key())
 	if errors.Is(err, spool.ErrTaken) {
 		return nil // it is delivered in addition to the other result
 	}

@@ -1,4 +1,4 @@
-package slurm
+package spooled
 
 import (
 	"context"
@@ -26,19 +26,20 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Task runs one line of a submission on a node.
+// Task runs one line of a spool on a machine.
 type Task struct {
-	Spool Spool
-	Line  Line
-	Stop  <-chan request.StopSignal
-	// Root is the directory of the task, next to those of other tasks: TaskRoot.
-	Root string
+	Spool   Spool
+	Line    Line
+	NoAudit bool
+	Stop    <-chan request.StopSignal
+	// Root is the directory of the task. Its name starts with Prefix, as those of all such tasks of this user in its directory.
+	Root, Prefix string
 	// Open opens a root of a task, and sets what analyses must not be given.
 	Open    func(ctx context.Context, root string) (*Node, error)
 	Version string // of this program
 	// Ended is called with the state of the line, and a message.
 	Ended func(state, message string) error
-	// Unswept is called where what killed tasks left could not be removed.
+	// Unswept is called if what killed tasks left could not be removed.
 	Unswept func(error)
 }
 
@@ -48,14 +49,6 @@ type Node struct {
 	Store store.Store
 	Close func() error
 }
-
-// TaskRoot is the root of a task in the directory tmp.
-func TaskRoot(tmp string, s Submission, array, task int) string {
-	return filepath.Join(tmp, fmt.Sprintf("%s%s-%d-%d", taskPrefix(), s.Name, array, task))
-}
-
-// taskPrefix starts the names of the roots of this user's tasks.
-func taskPrefix() string { return fmt.Sprintf("scidex-oci-slurm-%d-", os.Geteuid()) }
 
 // Run runs the line, delivers its result, and removes the root. It returns the exit code of the analysis.
 func (t *Task) Run(ctx context.Context) (exitCode int, err error) {
@@ -69,7 +62,7 @@ func (t *Task) Run(ctx context.Context) (exitCode int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := t.Spool.Begin(t.Line.Number, Began{Host: host, BootID: workspace.BootID(), At: time.Now().UTC()}); err != nil {
+	if err := t.Spool.begin(t.Line.Number, Began{Host: host, BootID: workspace.BootID(), At: time.Now().UTC()}); err != nil {
 		return 0, err
 	}
 	t.sweep(ctx)
@@ -91,7 +84,7 @@ func (t *Task) makeRoot() (*os.File, error) {
 		return nil, err
 	}
 	if err = checkOwner(lock); err == nil {
-		err = os.Symlink(t.Spool.LinePath(t.Line.Number), filepath.Join(t.Root, lineLink))
+		err = os.Symlink(t.Spool.linePath(t.Line.Number), filepath.Join(t.Root, lineLink))
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, errors.Join(err, lock.Close())
@@ -138,7 +131,7 @@ func (t *Task) run(ctx context.Context, host string) (exitCode int, err error) {
 		return 0, t.refuse(runner.Refused(a, err, t.Version), host)
 	}
 	res, failed := runner.New(node.Host, warm.Begin).Run(ctx, request.Request{
-		Analysis: a, Switches: request.Switches{NoAudit: t.Spool.Submission.NoAudit}, Stdout: io.Discard, Stderr: io.Discard, Stop: t.Stop,
+		Analysis: a, Switches: request.Switches{NoAudit: t.NoAudit}, Stdout: io.Discard, Stderr: io.Discard, Stop: t.Stop,
 	})
 	// Signals are ignored from here on: the result is delivered or set aside. Slurm sends SIGKILL if that takes too long.
 	if failed != nil {
@@ -159,12 +152,14 @@ func (t *Task) run(ctx context.Context, host string) (exitCode int, err error) {
 	return res.ExitCode, t.Ended(string(res.State), res.Message)
 }
 
-// refuse delivers the result of a line that did not become a run, or could not be committed on this node.
+// refuse delivers the result of a line that this machine refused, or that could not be committed here.
 func (t *Task) refuse(r result.Result, host string) error {
-	run, err := Refused(t.Line, r, host)
+	report, err := json.Marshal(r.Report)
 	if err != nil {
 		return err
 	}
+	run := t.Line.Run(r.Outcome, report)
+	run.Host, run.BootID, run.ToolVersion = host, r.BootID, r.ToolVersion
 	return t.deliver(func() error { return t.Spool.Conclude(t.Line.Number, run) })
 }
 
