@@ -36,8 +36,8 @@ type Host struct {
 	// Private are further files and directories of this program that no analysis of others may read: the catalog and the
 	// blob store where they are not below Root.
 	Private []string
-	// Database is the URL of the catalog's database (--db), for the directory of its unix socket.
-	Database string
+	// DatabaseHosts are the hosts of the catalog's PostgreSQL (--db), directories of sockets among them.
+	DatabaseHosts []string
 	// AllowBinds restrict what may be bound; all of them must allow it. Nil: everything may.
 	AllowBinds []binds.Allowed
 	// Egress says to which hosts analyses may send requests.

@@ -183,7 +183,7 @@ func openInputs(ctx context.Context, o inputs.Opener, a spec.Analysis, scriptSou
 // private returns what no bind may show. uid is the caller's.
 func private(host *phase.Host, uid int) binds.Host {
 	return binds.Host{
-		Private: append([]string{host.Root}, host.Private...), Key: host.Sign.File, Tmp: host.Tmp, Database: host.Database, UID: uid, Getenv: os.Getenv,
+		Private: append([]string{host.Root}, host.Private...), Key: host.Sign.File, Tmp: host.Tmp, DatabaseHosts: host.DatabaseHosts, UID: uid, Getenv: os.Getenv,
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 )
 
 func TestOwnPlacesArePrivate(t *testing.T) {
-	r := &phase.Host{Root: "/root", Private: []string{"/else/catalog.db"}, Tmp: "/tmp/runs", Database: "postgres:///db"}
+	r := &phase.Host{Root: "/root", Private: []string{"/else/catalog.db"}, Tmp: "/tmp/runs", DatabaseHosts: []string{"/sockets"}}
 	h := private(r, 1234)
-	if !slices.Equal(h.Private, []string{"/root", "/else/catalog.db"}) || h.Tmp != r.Tmp || h.Database != r.Database || h.UID != 1234 {
+	if !slices.Equal(h.Private, []string{"/root", "/else/catalog.db"}) || h.Tmp != r.Tmp || !slices.Equal(h.DatabaseHosts, r.DatabaseHosts) || h.UID != 1234 {
 		t.Errorf("got %+v", h)
 	}
 }

@@ -3,7 +3,6 @@ package stores
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -74,15 +73,6 @@ func (d database) private() []string {
 		return nil
 	}
 	return []string{d.file, d.file + "-wal", d.file + "-shm", d.file + "-journal"}
-}
-
-// listens is a URL with only the hosts of a PostgreSQL database, for what must not be bound because of its sockets.
-func (d database) listens() string {
-	hosts := d.hosts()
-	if hosts == nil {
-		return ""
-	}
-	return "postgres:///?" + url.Values{"host": {strings.Join(hosts, ",")}}.Encode()
 }
 
 // hosts are those of a PostgreSQL database, and directories of sockets; nil for a file. They may come from PGHOST or a service file.

@@ -50,8 +50,8 @@ func open(ctx context.Context, s Settings, given Policy, version string, log io.
 	given.egress.Own = func() []string { return slices.Concat(s.db.hosts(), s.Blobs.hosts()) }
 	return &Stores{Catalog: cat, Selftests: cat, Blobs: blobs, Host: &phase.Host{
 		Catalog: cat, Blobs: blobs, Root: s.Root, Tmp: s.Tmp, MinFree: given.Floor, MaxUnharvested: given.Unharvested, Version: version,
-		Private:  append(s.db.private(), s.Blobs.dir),
-		Database: s.db.listens(), AllowBinds: given.allowed, Egress: given.egress,
+		Private:       append(s.db.private(), s.Blobs.dir),
+		DatabaseHosts: s.db.hosts(), AllowBinds: given.allowed, Egress: given.egress,
 		Sign: given.sign,
 		Log:  s.Logger(log),
 	}}, nil

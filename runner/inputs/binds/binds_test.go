@@ -174,7 +174,7 @@ func paths(sites []site, wanted func(site) bool) (list []string) {
 
 func TestSites(t *testing.T) {
 	sites := Host{
-		Private: []string{"/the/root", "/else/catalog.db"}, Tmp: "/the/tmp", Database: "postgres:///db?host=/db/sockets", UID: 1234,
+		Private: []string{"/the/root", "/else/catalog.db"}, Tmp: "/the/tmp", DatabaseHosts: []string{"db.example", "/db/sockets"}, UID: 1234,
 		Getenv: func(name string) string { return map[string]string{"PGHOST": "/pg,localhost,/pg2"}[name] },
 	}.sites()
 	if got, want := paths(sites, func(s site) bool { return s.what == ofScidex && s.whole }), []string{"/the/root", "/else/catalog.db"}; !slices.Equal(got, want) {
@@ -217,31 +217,6 @@ func TestOwnSockets(t *testing.T) {
 	env = map[string]string{"WAYLAND_DISPLAY": "wayland-0", "DBUS_SESSION_BUS_ADDRESS": "unix:path=%zz;;unix:;="}
 	if got := paths(ownSockets(lookUp), all); len(got) > 0 {
 		t.Errorf("got %q of nothing", got)
-	}
-}
-
-func TestDatabaseHosts(t *testing.T) {
-	for database, want := range map[string][]string{
-		"":                                   nil,
-		"sqlite:///x/catalog.db":             nil,
-		"postgres:///db?host=/run/pg":        {"/run/pg"},
-		"postgresql://%2Frun%2Fpg/db":        {"/run/pg"},
-		"postgres://u:p%40@%2Fa:5433,%2Fb/d": {"/a", "/b"},
-		"postgres://u@host:5432/d?host=/a,/b&application_name=x": {"/a", "/b"},
-		"postgres://u:@/@%2Fa/d":                                 {},
-		"postgres://%zz/db":                                      {},
-		"postgres://host/db?%zz":                                 {},
-		"postgres://@/db":                                        {},
-	} {
-		var got []string
-		for _, host := range databaseHosts(database) {
-			if filepath.IsAbs(host) {
-				got = append(got, host)
-			}
-		}
-		if !slices.Equal(got, want) && len(got)+len(want) > 0 {
-			t.Errorf("%s: %q, want %q", database, got, want)
-		}
 	}
 }
 

@@ -11,11 +11,12 @@ import (
 
 // Host is what of the host a bound file could expose. Paths are absolute; empty ones are ignored.
 type Host struct {
-	Private  []string // scidex-oci's own data: its root, and further files and directories
-	Key      string   // the private key that signs statements
-	Tmp      string   // where runs have their working directories
-	Database string   // the URL of the catalog's database
-	UID      int      // the caller's
+	Private []string // scidex-oci's own data: its root, and further files and directories
+	Key     string   // the private key that signs statements
+	Tmp     string   // where runs have their working directories
+	// DatabaseHosts are those of the catalog's database; absolute paths are directories of sockets.
+	DatabaseHosts []string
+	UID           int // the caller's
 	// Getenv returns a variable of the launcher's environment, "" if it is not set.
 	Getenv func(name string) string
 }
@@ -42,43 +43,19 @@ func (h Host) sites() []site {
 	if testhole.Open {
 		return sites
 	}
-	return append(sites, databaseSites(h.Getenv("PGHOST"), h.Database)...)
+	return append(sites, databaseSites(append(strings.Split(h.Getenv("PGHOST"), ","), h.DatabaseHosts...))...)
 }
 
-// databaseSites are the directories where PostgreSQL listens: the usual ones, those of PGHOST, and those of a database's
-// URL. Its default is /tmp, which has much else: only what is or contains it is refused.
-func databaseSites(pgHost, database string) []site {
+// databaseSites are the directories where PostgreSQL listens: the usual ones, and those among hosts. Its default is /tmp, which has
+// much else: only what is or contains it is refused.
+func databaseSites(hosts []string) []site {
 	sites := []site{{path: "/tmp", what: ofPostgres}}
-	hosts := append([]string{"/run/postgresql", "/var/run/postgresql"}, strings.Split(pgHost, ",")...)
-	for _, host := range append(hosts, databaseHosts(database)...) {
+	for _, host := range append([]string{"/run/postgresql", "/var/run/postgresql"}, hosts...) {
 		if filepath.IsAbs(host) && filepath.Clean(host) != "/tmp" {
 			sites = append(sites, site{path: host, what: ofPostgres, whole: true})
 		}
 	}
 	return sites
-}
-
-// databaseHosts are the hosts of a PostgreSQL URL; absolute paths are directories of sockets (libpq, "Connection URIs"):
-// postgres://USER@HOST:PORT,HOST/DB?host=HOST,HOST with escapes.
-func databaseHosts(database string) []string {
-	scheme, rest, _ := strings.Cut(database, "://")
-	if scheme != "postgres" && scheme != "postgresql" {
-		return nil
-	}
-	rest, query, _ := strings.Cut(rest, "?")
-	authority, _, _ := strings.Cut(rest, "/")
-	var hosts []string
-	for _, host := range strings.Split(authority[strings.LastIndex(authority, "@")+1:], ",") {
-		host, _, _ = strings.Cut(host, ":")
-		if plain, err := url.PathUnescape(host); err == nil {
-			hosts = append(hosts, plain)
-		}
-	}
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return hosts
-	}
-	return append(hosts, strings.Split(values.Get("host"), ",")...)
 }
 
 // ownSockets are the sockets of services in the launcher's environment.
