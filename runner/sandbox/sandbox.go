@@ -3,9 +3,10 @@
 // dead when Wait or Close has returned, and that every entry of its working directory has a verdict from Harvest. It hides how:
 // namespaces, mounts, filters, and the processes that hold them.
 //
-// An implementation is a package below this one, which runner/warm chooses; there is one, runc. The control group is no part of it: the run
-// makes one for any sandbox, by which it limits, counts and kills, and proves that what the sandbox says of the end is true. So
-// everything of an analysis descends from one process, Created.Pid, which the run moves into its group before Start.
+// An implementation is a package below this one that passes the suite in sandboxtest, and runner/warm chooses it; there is one, runc. The
+// control group is no part of it: the run makes one for any sandbox, by which it limits, counts and kills, and proves that what the sandbox
+// says of the end is true. So everything of an analysis descends from one process, Created.Pid, which the run moves into its group before
+// Start.
 package sandbox
 
 import (
@@ -53,9 +54,9 @@ type Session interface {
 	// Harvest reads a working directory that nothing writes to any more into the ingest directory, and yields every entry with a verdict. It
 	// returns the first error of yield, and no further entries are yielded.
 	Harvest(h Harvest, yield func(outputs.Entry) error) (outputs.Totals, error)
-	// Clean removes everything below a working directory, or, with keep, gives it back to who owned it before Create. It needs no job. It
-	// returns what was in memory and could not be kept, at most a few hundred entries. If ingest is not nil, kept files get back the modes
-	// that they had before the harvest into it.
+	// Clean removes everything below a working directory, or, with keep, gives it back to who owned it before Create, who may then read
+	// and write it. It needs no job. It returns what was in memory and could not be kept, at most a few hundred entries. If ingest is not
+	// nil, kept files otherwise get back the modes that they had before the harvest into it.
 	Clean(dir *os.File, keep bool, ingest *os.File) (lost []outputs.Entry, err error)
 	// Close kills what still runs, waits until it is dead and frees what the run has in the supervisor. Further calls do nothing.
 	Close() error

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/sandboxtest"
 )
 
 // startedAhead has a script made ready, which does something else then, and returns what it noted and its first line. Where it has not
@@ -28,15 +29,16 @@ func startedAhead(t *testing.T, s *supervisor, id, before string, within time.Du
 
 func startAhead(t *testing.T, s *supervisor, id, before string, within time.Duration) (note, line string, exit sandbox.Exit) {
 	t.Helper()
-	r := newRun(t, s, id, `if [ -n "$AHEAD" ]; then printf 'hook\0' >&4; `+before+`; fi; set -- /proc/[0-9]*; echo $AHEAD $# processes`, time.Hour)
-	r.job.Ahead, r.job.AheadWithin = []string{"AHEAD=ahead"}, within
-	r.create()
-	note, err := r.session.Prepare()
-	r.good(err)
-	r.good(r.session.Start())
-	line, _ = bufio.NewReader(r.created.Stdout).ReadString('\n') // what was killed has none
-	exit = r.wait()
-	r.end()
+	r := sandboxtest.New(t, s, id, `if [ -n "$AHEAD" ]; then printf 'hook\0' >&4; `+before+`; fi; set -- /proc/[0-9]*; echo $AHEAD $# processes`)
+	r.Job.Grace = time.Hour
+	r.Job.Ahead, r.Job.AheadWithin = []string{"AHEAD=ahead"}, within
+	r.Create()
+	note, err := r.Session.Prepare()
+	r.Must(err)
+	r.Must(r.Session.Start())
+	line, _ = bufio.NewReader(r.Created.Stdout).ReadString('\n') // what was killed has none
+	exit = r.Wait()
+	r.End()
 	return note, line, exit
 }
 
@@ -72,17 +74,18 @@ func TestPrepareUnhooked(t *testing.T) {
 	for id, command := range map[string]string{
 		"ends": "echo ran", "goes-on": "echo ran; sleep 1000", "says-ready": `echo ran; printf 'ready\0' >&4; read _ <&5`, "leaves-the-note": "echo ran; sleep 1000 &",
 	} {
-		r := newRun(t, s, "unhooked-"+id, command, time.Hour)
-		r.job.Ahead, r.job.AheadWithin = []string{"AHEAD=ahead"}, 500*time.Millisecond
-		r.create()
-		_, err := r.session.Prepare()
-		r.good(err)
-		r.good(r.session.Start())
-		said, err := io.ReadAll(r.created.Stdout)
-		r.good(err)
-		if exit := r.wait(); !exit.Unhooked || exit.Executed || strings.Count(string(said), "ran") > 1 {
+		r := sandboxtest.New(t, s, "unhooked-"+id, command)
+		r.Job.Grace = time.Hour
+		r.Job.Ahead, r.Job.AheadWithin = []string{"AHEAD=ahead"}, 500*time.Millisecond
+		r.Create()
+		_, err := r.Session.Prepare()
+		r.Must(err)
+		r.Must(r.Session.Start())
+		said, err := io.ReadAll(r.Created.Stdout)
+		r.Must(err)
+		if exit := r.Wait(); !exit.Unhooked || exit.Executed || strings.Count(string(said), "ran") > 1 {
 			t.Errorf("%s: it said %q and ended as %+v", id, said, exit)
 		}
-		r.end()
+		r.End()
 	}
 }

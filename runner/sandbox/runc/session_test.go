@@ -1,70 +1,50 @@
 package runc
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs"
-	"github.com/scidex-ai/scidex-oci/rootfs"
-	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/protocol"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor/procs"
-	"github.com/scidex-ai/scidex-oci/spec"
+	"github.com/scidex-ai/scidex-oci/runner/sandbox/sandboxtest"
 )
 
-// TestSessionEndsAlone ends runs in all that they can be at; another goes on.
-func TestSessionEndsAlone(t *testing.T) {
+// TestSessionEndedEarly ends runs in all that they can be at; nothing of them is left.
+func TestSessionEndedEarly(t *testing.T) {
 	s := launched(t)
-	stays := newRun(t, s, "stays", "trap 'exit 7' TERM; sleep 1000 & echo up; wait", time.Hour)
-	stays.begin()
+	first := sandboxtest.New(t, s, "first", "echo up") // opens what the Go runtime keeps
+	first.Begin()
+	first.End()
 	before := steady(t, s)
-
-	bare := newRun(t, s, "bare", "true", 0)
+	bare := sandboxtest.New(t, s, "bare", "true")
 	waited := make(chan error)
 	go func() {
-		_, err := bare.session.Wait(sandbox.Watch{})
+		_, err := bare.Session.Wait(sandbox.Watch{})
 		waited <- err
 	}()
-	bare.end()
+	bare.End()
 	if err := <-waited; !errors.Is(err, errLeft) {
-		t.Errorf("who waits for a run whose session is closed hears %v", err)
+		t.Errorf("Wait for a run whose session is closed returns %v", err)
 	}
-	gated := newRun(t, s, "gated", "echo up", 0)
-	gated.create()
-	gated.end()
-	running := newRun(t, s, "running", "trap '' TERM; echo up; sleep 1000", 0)
-	running.begin()
-	running.end()
-	suspended := newRun(t, s, "suspended", "echo up; sleep 1000", 0)
-	suspended.begin()
-	suspended.good(suspended.session.Suspend())
-	suspended.end()
-	stopping := newRun(t, s, "stopping", "trap '' TERM; echo up; sleep 1000", time.Hour)
-	stopping.begin()
-	stopping.good(stopping.session.Stop())
-	stopping.end()
-
+	gated := sandboxtest.New(t, s, "gated", "echo up")
+	gated.Create()
+	gated.End()
+	suspended := sandboxtest.New(t, s, "suspended", "echo up; sleep 1000")
+	suspended.Begin()
+	suspended.Must(suspended.Session.Suspend())
+	suspended.End()
 	untilWithin(t, before, s)
-	if !stays.session.Alive() {
-		t.Fatal("a session has ended with another")
-	}
-	stays.good(stays.session.Stop())
-	if exit := stays.wait(); exit.Status.ExitStatus() != 7 {
-		t.Errorf("the run that went on ended with %d, want 7", exit.Status.ExitStatus())
-	}
 }
 
 // TestSessionGivesBackWhatItTook runs many in one supervisor, some at the same time.
@@ -75,13 +55,17 @@ func TestSessionGivesBackWhatItTook(t *testing.T) {
 		for worker := range 4 {
 			all.Go(func() {
 				for i := from + worker; i < to; i += 4 {
-					r := newRun(t, s, fmt.Sprint("many-", i), "echo up >file; echo up", 0)
-					r.begin()
-					if exit := r.wait(); exit.Status.ExitStatus() != 0 {
-						t.Errorf("run %d ended with %d", i, exit.Status.ExitStatus())
+					r := sandboxtest.New(t, s, fmt.Sprint("many-", i), "echo up >file; echo up")
+					r.Begin()
+					if exit := r.Wait(); !exit.Succeeded() {
+						t.Errorf("run %d ended as %+v", i, exit)
 					}
-					r.harvest()
-					r.end()
+					if _, totals := r.Harvest(sandbox.Harvest{}); totals.Outputs != 1 {
+						t.Errorf("%+v was harvested", totals)
+					}
+					_, err := r.Session.Clean(r.Job.Work, false, nil)
+					r.Must(err)
+					r.End()
 				}
 			})
 		}
@@ -93,40 +77,15 @@ func TestSessionGivesBackWhatItTook(t *testing.T) {
 	untilWithin(t, before, s)
 }
 
-// TestSessionsOfAKilledSupervisor are lost, all of them, and their end does not wait for anything.
-func TestSessionsOfAKilledSupervisor(t *testing.T) {
-	s := launched(t)
-	var runs []*testRun
-	for i := range 4 {
-		r := newRun(t, s, fmt.Sprint("lost-", i), "echo up; sleep 1000", 0)
-		r.begin()
-		runs = append(runs, r)
-	}
-	if err := s.host.process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range runs {
-		if _, err := r.session.Wait(sandbox.Watch{Started: func(time.Time) {}, Usage: func(sandbox.Usage) {}}); !errors.Is(err, sandbox.ErrLost) {
-			t.Errorf("after a kill Wait says %v, want ErrLost", err)
-		}
-		r.end()
-		if unix.Kill(r.pid, 0) == nil {
-			t.Errorf("process %d of a run lives after its supervisor", r.pid)
-		}
-	}
-	if s, err := s.Open(); !errors.Is(err, sandbox.ErrLost) {
-		t.Errorf("a session in a dead supervisor: %v, %v", s, err)
-	}
-}
-
 // TestSessionWithoutDescriptors opens sessions in a supervisor that has few descriptors left, so that it fails at one
 // place after the other: each is told, and the run beside goes on.
 func TestSessionWithoutDescriptors(t *testing.T) {
 	s := launched(t)
-	stays := newRun(t, s, "stays", "trap 'exit 7' TERM; sleep 1000 & echo up; wait", time.Hour)
+	stays := sandboxtest.New(t, s, "stays", "trap 'exit 7' TERM; sleep 1000 & echo up; wait")
+	stays.Job.Grace = time.Hour
 	// Without surveys of /work, which take descriptors: a run that cannot be surveyed is ended.
-	stays.job.WorkTmpfs = []string{"size=1048576"}
-	stays.begin()
+	stays.Job.WorkTmpfs = []string{"size=1048576"}
+	stays.Begin()
 	before := steady(t, s)
 	var limit unix.Rlimit
 	if err := unix.Prlimit(s.Pid(), unix.RLIMIT_NOFILE, nil, &limit); err != nil {
@@ -164,7 +123,7 @@ func TestSessionWithoutDescriptors(t *testing.T) {
 			t.Fatal(err)
 		}
 		if session != nil {
-			if err := session.Close(); err != nil || !stays.session.Alive() {
+			if err := session.Close(); err != nil || !stays.Session.Alive() {
 				t.Fatalf("%d spare: closing it: %v, or the end of another", spare, err)
 			}
 		}
@@ -173,8 +132,8 @@ func TestSessionWithoutDescriptors(t *testing.T) {
 		t.Errorf("%d sessions have failed", failed)
 	}
 	untilWithin(t, before, s)
-	stays.good(stays.session.Stop())
-	if exit := stays.wait(); exit.Status.ExitStatus() != 7 {
+	stays.Must(stays.Session.Stop())
+	if exit := stays.Wait(); exit.Status.ExitStatus() != 7 {
 		t.Errorf("the run that went on ended with %d, want 7", exit.Status.ExitStatus())
 	}
 }
@@ -214,184 +173,48 @@ func ask(t *testing.T, session sandbox.Session) error {
 func TestUsageIsOfOneRun(t *testing.T) {
 	s := launched(t)
 	const many = "exec 3>gone; rm gone; head -c 1000000 /dev/zero >&3; for i in 1 2 3 4 5 6 7 8 9; do sleep 1000 & done; echo up; wait"
-	crowd := newRun(t, s, "crowd", many, 0)
-	crowd.begin()
-	crowd.sample(11)
-	alone := newRun(t, s, "alone", "echo up; exec sleep 1000", 0)
-	alone.begin()
-	if got := alone.sample(1); got.Processes != 2 {
+	crowd := sandboxtest.New(t, s, "crowd", many)
+	crowd.Begin()
+	sample(crowd, 11)
+	alone := sandboxtest.New(t, s, "alone", "echo up; exec sleep 1000")
+	alone.Begin()
+	if got := sample(alone, 1); got.Processes != 2 {
 		t.Errorf("a run beside another has %d processes, want its init and one", got.Processes)
 	}
 	if os.Geteuid() == 0 || !s.host.account.HasRange() { // else only the supervisor may look
-		for r, want := range map[*testRun]int{crowd: 1, alone: 0} {
-			list, err := procs.Unnamed(fmt.Sprintf("/proc/%d/root/proc", r.pid), []string{"/work"}, 10)
+		for r, want := range map[*sandboxtest.Script]int{crowd: 1, alone: 0} {
+			list, err := procs.Unnamed(fmt.Sprintf("/proc/%d/root/proc", r.Created.Pid), []string{"/work"}, 10)
 			if err != nil || len(list) != want {
-				t.Errorf("%s: %d unnamed files are open (%v), want %d", r.id, len(list), err, want)
+				t.Errorf("%s: %d unnamed files are open (%v), want %d", r.Job.ID, len(list), err, want)
 			}
 		}
 	}
-	crowd.end() // while somebody waits for what comes next
-	if !alone.session.Alive() {
+	crowd.End() // while somebody waits for what comes next
+	if !alone.Session.Alive() {
 		t.Error("the end of a run was the supervisor's")
 	}
-	alone.end()
+	alone.End()
 }
 
 // sample waits until the supervisor counts so many processes; then the run can only be ended.
-func (r *testRun) sample(least int64) sandbox.Usage {
+func sample(r *sandboxtest.Script, least int64) sandbox.Usage {
 	counted := make(chan sandbox.Usage, 1000)
 	go func() {
 		defer close(counted)
-		_, _ = r.session.Wait(sandbox.Watch{Started: func(time.Time) {}, Usage: func(u sandbox.Usage) { counted <- u }}) // until it is closed
+		_, _ = r.Session.Wait(sandbox.Watch{Started: func(time.Time) {}, Usage: func(u sandbox.Usage) { counted <- u }}) // until it is closed
 	}()
 	for u := range counted {
 		if u.Processes >= least {
 			return u
 		}
 	}
-	r.good(errors.New("no sample came"))
+	r.Must(errors.New("no sample came"))
 	return sandbox.Usage{}
 }
 
 func launched(t *testing.T) *supervisor {
 	t.Helper()
-	account, err := idmap.ReadAccount()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Launch(t.Context(), account)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s.(*supervisor)
-}
-
-// testRun is a shell script in a session.
-type testRun struct {
-	t            *testing.T
-	session      *session
-	id           string
-	job          sandbox.Job
-	work, ingest *os.File
-	created      *sandbox.Created
-	pid          int
-}
-
-func newRun(t *testing.T, s *supervisor, id, script string, grace time.Duration) *testRun {
-	t.Helper()
-	r := &testRun{t: t, id: id}
-	opened, err := s.Open()
-	r.good(err)
-	r.session = opened.(*session)
-	t.Cleanup(func() { r.session.Close() })
-	r.work, r.ingest = r.directory(s.host.account), r.directory(s.host.account)
-	slot, err := s.host.account.AcquireSlot(false)
-	r.good(err)
-	t.Cleanup(func() { _ = slot.Release() })
-	tree, err := rootfs.Host("/", 1000)
-	r.good(err)
-	maps, uid := []specs.LinuxIDMapping{{Size: 1}}, uint32(0)
-	if s.host.account.HasRange() {
-		uid = 1000
-		maps = []specs.LinuxIDMapping{{HostID: uint32(slot.Container), Size: 1}, {ContainerID: 1000, HostID: uint32(slot.Analysis), Size: 1}}
-	}
-	place := spec.Placement{
-		Root: "/", Work: "/work", UIDMappings: maps, GIDMappings: maps, UID: uid, GID: uid, NoFile: 1024,
-		Command: []string{"/bin/sh", "-c", script}, Unfiltered: true,
-	}
-	for _, b := range tree.Binds {
-		place.Binds = append(place.Binds, spec.Bind{Source: b.Source, Destination: b.Destination})
-	}
-	r.job = sandbox.Job{
-		ID: id, Tree: tree, Work: r.work, Ingest: r.ingest, WorkPath: r.work.Name(), WorkDirs: []string{"/work"}, Owner: slot.Analysis,
-		Bound: outputs.Extent{Files: 1000, Bytes: 1 << 30}, Timeout: time.Hour, Grace: grace,
-	}
-	r.job.Spec, err = spec.OCI(spec.Analysis{ID: id, Command: place.Command}, place)
-	r.good(err)
-	return r
-}
-
-func (r *testRun) good(err error) {
-	if err != nil {
-		_, _, line, _ := runtime.Caller(1)
-		r.t.Fatalf("%s, line %d: %v", r.id, line, err)
-	}
-}
-
-// directory is one that the supervisor may do anything with.
-func (r *testRun) directory(a idmap.Account) *os.File {
-	r.t.Helper()
-	dir, err := os.Open(r.t.TempDir())
-	r.good(err)
-	r.good(dir.Chown(a.HostUID(0), a.HostGID(0)))
-	r.t.Cleanup(func() { dir.Close() })
-	return dir
-}
-
-func (r *testRun) create() {
-	r.t.Helper()
-	var err error
-	r.created, err = r.session.Create(r.job)
-	r.good(err)
-	r.pid = r.created.Pid
-}
-
-// createWith makes the container with another filter of system calls.
-func (r *testRun) createWith(program []byte) (err error) {
-	packed, err := r.session.pack(r.job)
-	r.good(err)
-	packed.job.Filter = program
-	r.created, err = r.session.create(packed.job, packed.files)
-	r.good(packed.close())
-	if err == nil {
-		r.pid = r.created.Pid
-	}
-	return err
-}
-
-// begin waits until the script has said that it is up.
-func (r *testRun) begin() {
-	r.t.Helper()
-	r.create()
-	r.good(r.session.Start())
-	line, err := bufio.NewReader(r.created.Stdout).ReadString('\n')
-	r.good(err)
-	if line != "up\n" {
-		r.good(fmt.Errorf("it said %q", line))
-	}
-}
-
-func (r *testRun) wait() sandbox.Exit {
-	exit, err := r.session.Wait(sandbox.Watch{Started: func(time.Time) {}, Usage: func(sandbox.Usage) {}})
-	r.good(err)
-	return exit
-}
-
-func (r *testRun) harvest() {
-	bounds := outputs.Bounds{MaxEntries: 10, MaxBytes: 1 << 20}
-	totals, err := r.session.Harvest(sandbox.Harvest{Bounds: bounds}, func(outputs.Entry) error { return nil })
-	r.good(err)
-	if totals.Outputs != 1 {
-		r.good(fmt.Errorf("%+v was harvested", totals))
-	}
-	_, err = r.session.Clean(r.work, false, nil)
-	r.good(err)
-}
-
-// end ends the session; no process may live after it.
-func (r *testRun) end() {
-	r.t.Helper()
-	r.good(r.session.Close())
-	if r.created != nil {
-		r.good(r.created.Close())
-		if unix.Kill(r.pid, 0) == nil {
-			r.t.Errorf("%s: process %d lives after the end of its session", r.id, r.pid)
-		}
-	}
-	if r.session.Alive() {
-		r.t.Errorf("%s is alive after its end", r.id)
-	}
+	return sandboxtest.Launched(t, Launch).(*supervisor)
 }
 
 // traces counts what runs may leave in a supervisor.
