@@ -42,10 +42,10 @@ func (s *supervisor) Slow() error { return s.slow }
 // lastSize is how much of the end of a supervisor's standard error is kept, in bytes.
 const lastSize = 8 << 10
 
-// host is a supervisor's process.
-type host struct {
+// process is what the sessions of a supervisor share: its process.
+type process struct {
 	account idmap.Account
-	process *os.Process
+	handle  *os.Process
 	done    chan struct{}   // closed when it and all its descendants have ended
 	killed  bool            // then: by a signal
 	last    *bounded.Buffer // the end of its standard error
@@ -61,7 +61,7 @@ func Launch(ctx context.Context, account idmap.Account) (sandbox.Supervisor, err
 	program := chooseProgram()
 	defer program.close()
 	s := &supervisor{
-		session: newSession(c, &host{account: account, done: make(chan struct{}), last: bounded.Tail(lastSize)}, true),
+		session: newSession(c, &process{account: account, done: make(chan struct{}), last: bounded.Tail(lastSize)}, true),
 		slow:    program.slow,
 	}
 	s.trace = trace.From(ctx)
@@ -93,18 +93,18 @@ func (s *supervisor) clone(end *os.File) (child *spawn.Child, err error) {
 	cloned := make(chan struct{})
 	go func() {
 		runtime.LockOSThread()
-		defer close(s.host.done)
+		defer close(s.process.done)
 		defer read.Close()
 		child, err = spawn.Clone(outerNamespaces, null, null, write, end)
 		if err != nil {
 			close(cloned)
 			return
 		}
-		s.host.process = child.Process
+		s.process.handle = child.Process
 		close(cloned)
-		_, _ = io.Copy(s.host.last, read)  // until all holders close it
-		state, err := child.Process.Wait() // its output says why it ended
-		s.host.killed = err == nil && !state.Exited()
+		_, _ = io.Copy(s.process.last, read) // until all holders close it
+		state, err := child.Process.Wait()   // its output says why it ended
+		s.process.killed = err == nil && !state.Exited()
 	}()
 	<-cloned
 	return child, err
@@ -115,17 +115,17 @@ func (s *supervisor) begin(ctx context.Context, child *spawn.Child, program prog
 	// HostGID translates a gid of the outer namespace to the host's.
 	ctx, cancel := context.WithTimeoutCause(ctx, readyWait, errNotReady)
 	defer cancel()
-	if err := s.trace.Do(trace.Start, "map its ids", func() error { return s.host.account.WriteMaps(ctx, s.Pid()) }); err != nil {
+	if err := s.trace.Do(trace.Start, "map its ids", func() error { return s.process.account.WriteMaps(ctx, s.Pid()) }); err != nil {
 		err = errors.Join(err, child.Close())
-		<-s.host.done
-		if s.host.killed { // no ids, since it is dead
+		<-s.process.done
+		if s.process.killed { // no ids, since it is dead
 			return s.lost(io.EOF)
 		}
 		return err
 	}
 	err := s.trace.Do(trace.Start, "execute it", func() error {
 		args := protocol.Arguments(s.trace != nil)
-		return program.named(child.Execute(program.path, args, s.host.account.Root() && s.host.account.HasRange()))
+		return program.named(child.Execute(program.path, args, s.process.account.Root() && s.process.account.HasRange()))
 	})
 	if err != nil {
 		return remedies.LaunchError(s.lost(err))
@@ -151,4 +151,4 @@ const readyWait = 10 * time.Minute
 var errNotReady = fmt.Errorf("the supervisor was not ready within %v", readyWait)
 
 // Pid is the supervisor's process id as the launcher sees it.
-func (s *supervisor) Pid() int { return s.host.process.Pid }
+func (s *supervisor) Pid() int { return s.process.handle.Pid }

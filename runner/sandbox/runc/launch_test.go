@@ -8,12 +8,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/runc/protocol"
-	process "github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor"
+	supervise "github.com/scidex-ai/scidex-oci/runner/sandbox/runc/supervisor"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox/sandboxtest"
 )
 
 func TestMain(m *testing.M) {
-	process.Main()
+	supervise.Main()
 	os.Exit(m.Run())
 }
 
@@ -27,7 +27,7 @@ func TestKilledBeforeItHasIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end.Close()
-	s := &supervisor{session: newSession(c, &host{account: sandboxtest.Account(t), done: make(chan struct{}), last: bounded.Tail(lastSize)}, true)}
+	s := &supervisor{session: newSession(c, &process{account: sandboxtest.Account(t), done: make(chan struct{}), last: bounded.Tail(lastSize)}, true)}
 	child, err := s.clone(end)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestKilledBeforeItHasIDs(t *testing.T) {
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	<-s.host.done
+	<-s.process.done
 	if err := s.begin(t.Context(), child, program{path: itself}); !errors.Is(err, sandbox.ErrLost) {
 		t.Errorf("it says %v, want ErrLost", err)
 	}

@@ -34,7 +34,7 @@ func (s *session) pack(job sandbox.Job) (_ *packed, err error) {
 		p.job.Files.Script = p.add(job.Script.File)
 	}
 	p.job.Files.Stdin, p.job.Files.Hold = p.add(job.Stdin), p.add(job.Hold)
-	if s.host.account.Root() {
+	if s.process.account.Root() {
 		if err := p.detach(); err != nil {
 			return nil, err
 		}

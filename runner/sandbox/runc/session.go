@@ -17,13 +17,13 @@ import (
 
 // session is the launcher's side of one run in a supervisor. Operations on the run are in run.go.
 type session struct {
-	conn  *protocol.Conn
-	host  *host
-	own   bool          // the supervisor's own: its end ends all
-	ended chan struct{} // closed by Close
-	exit  *sandbox.Exit // of a container that ended before its analysis began; else nil
-	once  sync.Once     // of Close
-	trace *trace.Tracer // nil: nothing is traced
+	conn    *protocol.Conn
+	process *process
+	own     bool          // the supervisor's own: its end ends all
+	ended   chan struct{} // closed by Close
+	exit    *sandbox.Exit // of a container that ended before its analysis began; else nil
+	once    sync.Once     // of Close
+	trace   *trace.Tracer // nil: nothing is traced
 
 	reading sync.Mutex
 	left    bool // the supervisor has cleaned up the run
@@ -48,8 +48,8 @@ func (s *session) receive() (protocol.Message, error) {
 	return m, err
 }
 
-func newSession(c *protocol.Conn, h *host, own bool) *session {
-	return &session{conn: c, host: h, own: own, ended: make(chan struct{})}
+func newSession(c *protocol.Conn, p *process, own bool) *session {
+	return &session{conn: c, process: p, own: own, ended: make(chan struct{})}
 }
 
 // Open opens a further session: runs in one supervisor share its process, but nothing visible to them. It ends with
@@ -67,7 +67,7 @@ func (s *supervisor) Open() (sandbox.Session, error) {
 	if m, err := c.Receive(); err != nil || m.Type != protocol.MsgReady {
 		return nil, errors.Join(s.refused(), c.Close()) // the supervisor has nothing of it
 	}
-	return newSession(c, s.host, false), nil
+	return newSession(c, s.process, false), nil
 }
 
 // refused is why a session ended before its first message: the supervisor reports that on its own connection, or is dead.
@@ -85,8 +85,8 @@ func (s *session) Close() (err error) {
 	s.once.Do(func() {
 		defer close(s.ended)
 		if s.own || !s.leave() {
-			_ = s.host.process.Kill() // it may have ended
-			<-s.host.done
+			_ = s.process.handle.Kill() // it may have ended
+			<-s.process.done
 		}
 		err = s.conn.Close()
 	})
@@ -114,7 +114,7 @@ func (s *session) leave() bool {
 // Alive reports whether both the session and the supervisor's process are alive.
 func (s *session) Alive() bool {
 	select {
-	case <-s.host.done:
+	case <-s.process.done:
 		return false
 	case <-s.ended:
 		return false
@@ -148,8 +148,8 @@ func (s *session) lost(err error) error {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
 		return err
 	}
-	<-s.host.done
-	if words := strings.TrimSpace(s.host.last.String()); words != "" {
+	<-s.process.done
+	if words := strings.TrimSpace(s.process.last.String()); words != "" {
 		return fmt.Errorf("%w: %s", sandbox.ErrLost, words)
 	}
 	return sandbox.ErrLost

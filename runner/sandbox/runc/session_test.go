@@ -181,7 +181,7 @@ func TestUsageIsOfOneRun(t *testing.T) {
 	if got := sample(alone, 1); got.Processes != 2 {
 		t.Errorf("a run beside another has %d processes, want its init and one", got.Processes)
 	}
-	if os.Geteuid() == 0 || !s.host.account.HasRange() { // else only the supervisor may look
+	if os.Geteuid() == 0 || !s.process.account.HasRange() { // else only the supervisor may look
 		for r, want := range map[*sandboxtest.Script]int{crowd: 1, alone: 0} {
 			list, err := procs.Unnamed(fmt.Sprintf("/proc/%d/root/proc", r.Created.Pid), []string{"/work"}, 10)
 			if err != nil || len(list) != want {
