@@ -16,7 +16,7 @@ func (e *execution) confine(created *sandbox.Created) (unwatch func() error, err
 	if e.Plan.Account.Root() {
 		plan.FixOOMScore(created.Pid)
 	}
-	warnings, unwatch, err := e.Space.Limits.Hold(created.Pid, e.Warm.Alone(), e.Space.Kill)
+	warnings, unwatch, err := e.Space.Limits.Join(created.Pid, e.Warm.Alone(), e.Space.Kill)
 	e.report.Enforced = e.Space.Limits.Enforced
 	e.report.tell(warnings...)
 	return unwatch, err

@@ -18,7 +18,7 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 	var streaming, listening sync.WaitGroup
 	e.stream(&streaming, created, cut)
 	fed := feed(e.stdin, e.Space, ended)
-	err := e.Suspender.Start(e.Space.Supervisor)
+	err := e.Suspender.StartRun(e.Space.Supervisor)
 	// A stop that comes before the gate is open would kill the container's init and read as an error.
 	listening.Go(func() { killIfDamaged(e.Plan.Base.Alarm(), e.Space, ended) })
 	listening.Go(func() { e.stops.listen(e.Request.Stop, e.Space, ended, drained, sync.OnceFunc(func() { close(cut) })) })
@@ -30,7 +30,7 @@ func (e *execution) supervise(ctx context.Context, created *sandbox.Created) err
 		})
 	}
 	e.Observer.Open()
-	e.Suspender.End()
+	e.Suspender.RunEnded()
 	close(ended)
 	if !e.exit.Finished.IsZero() {
 		e.exit.Date(e.started, e.Space.Date(time.Now()))

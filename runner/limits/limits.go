@@ -13,16 +13,16 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Limits are those of one run. A run calls Name, Set, Hold, and Remove in this order.
+// Limits are those of one run. A run calls Name, Set, Join, and Remove in this order.
 type Limits struct {
-	// Enforced lists who enforces which limit, once Set or Hold has read it; empty before.
+	// Enforced lists who enforces which limit, once Set or Join has read it; empty before.
 	Enforced []result.Enforcement
 
 	analysis spec.Analysis
 	parent   *cgroup.Parent // nil: no control group of the run's own
 	name     string
 	group    *cgroup.Group // nil: none, or removed
-	outer    *outerGroups  // nil before Hold, and without --limits outer
+	outer    *outerGroups  // nil before Join, and without --limits outer
 }
 
 // Name names the run's control group, by a name that no other run of this host has, and returns the directories that Set will make; none
@@ -35,7 +35,7 @@ func (l *Limits) Name(unique string) []string {
 	return l.parent.Plan(unique)
 }
 
-// Set makes the control group, and reads its limits back. Limits of groups around the run are read by Hold.
+// Set makes the control group, and reads its limits back. Limits of groups around the run are read by Join.
 func (l *Limits) Set() (warnings []string, err error) {
 	if l.analysis.Limits == spec.LimitsOuter {
 		return nil, nil
@@ -55,11 +55,11 @@ func (l *Limits) Set() (warnings []string, err error) {
 	return warnings, nil
 }
 
-// Hold puts a process that waits, and with it all its descendants, under the limits. Alone says that this launcher has no other run. kill
+// Join puts a process that waits, and with it all its descendants, under the limits. Alone says that this launcher has no other run. kill
 // is called when memory runs out and the kernel does not kill the whole group itself, until unwatch is called.
-func (l *Limits) Hold(pid int, alone bool, kill func()) (warnings []string, unwatch func() error, err error) {
+func (l *Limits) Join(pid int, alone bool, kill func()) (warnings []string, unwatch func() error, err error) {
 	if l.analysis.Limits == spec.LimitsOuter {
-		l.outer = holdOuter(pid, alone)
+		l.outer = readOuter(pid, alone)
 		l.Enforced = outerEnforced(l.analysis, l.outer.held)
 		warnings = outerWarnings(l.analysis, l.outer.held)
 	}

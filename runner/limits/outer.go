@@ -21,9 +21,9 @@ type outerGroups struct {
 	held   outer.Held
 }
 
-// holdOuter reads the limits of all groups around a container at its gate. Alone says that this launcher has no other run:
+// readOuter reads the limits of all groups around a container at its gate. Alone says that this launcher has no other run:
 // those are its descendants, too.
-func holdOuter(pid int, alone bool) *outerGroups {
+func readOuter(pid int, alone bool) *outerGroups {
 	groups := outer.Find(pid)
 	o := &outerGroups{groups, groups.Held()}
 	threads.Reserve()

@@ -65,8 +65,8 @@ func (s *Suspender) ask(suspend bool) {
 	}
 }
 
-// Start makes an analysis suspendable from then on, until End.
-func (s *Suspender) Start(run suspendable) error {
+// StartRun starts an analysis, which can be suspended from then on until RunEnded.
+func (s *Suspender) StartRun(run suspendable) error {
 	return s.Uninterrupted(func() error {
 		if err := run.Start(); err != nil {
 			return err
@@ -76,8 +76,8 @@ func (s *Suspender) Start(run suspendable) error {
 	})
 }
 
-// End says that the analysis has ended and cannot be suspended any more.
-func (s *Suspender) End() {
+// RunEnded says that the analysis has ended and cannot be suspended any more.
+func (s *Suspender) RunEnded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.run != nil {
