@@ -15,10 +15,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// dirName is the directory of pending outcomes below the root: a record per run.
-const dirName = "outcomes"
+// dirName is the directory of pending results below the root: a record per run.
+const dirName = "outcomes" // its name of earlier versions
 
-// Refused ends the name of an outcome that can never be committed, because the run has ended otherwise.
+// Refused ends the name of a result that can never be committed, because the run has ended otherwise.
 const Refused = ".refused"
 
 // Record is the head of such a record. Its entries are those of the harvest.
@@ -34,13 +34,13 @@ func Path(host *phase.Host, key catalog.Key) string {
 	return filepath.Join(host.Root, dirName, key.String())
 }
 
-// Exists reports whether the outcome of a run is pending.
+// Exists reports whether the result of a run is pending.
 func Exists(host *phase.Host, key catalog.Key) bool {
 	_, err := os.Lstat(Path(host, key))
 	return !errors.Is(err, fs.ErrNotExist) // on any other error assume that it is pending
 }
 
-// List lists the records of pending outcomes, and those set aside.
+// List lists the records of pending results, and those set aside.
 func List(host *phase.Host) (waiting []catalog.Key, aside []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(host.Root, dirName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,7 @@ func Count(host *phase.Host) (int, error) {
 	return len(waiting), err
 }
 
-// Digests calls note for each digest that a pending outcome names. An unreadable outcome is an error: it is unknown what it
+// Digests calls note for each digest that a pending result names. An unreadable one is an error: it is unknown what it
 // names.
 func Digests(host *phase.Host, note func(sha256 string) bool) error {
 	waiting, aside, err := List(host)
@@ -81,13 +81,13 @@ func Digests(host *phase.Host, note func(sha256 string) bool) error {
 }
 
 func recordDigests(path string, note func(sha256 string) bool) error {
-	var o Record
-	content, err := record.Open(path, &o)
+	var waiting Record
+	content, err := record.Open(path, &waiting)
 	if err != nil {
 		return err
 	}
 	defer content.Close()
-	for _, sha256 := range o.Run.Blobs {
+	for _, sha256 := range waiting.Run.Blobs {
 		note(sha256)
 	}
 	return content.Each(func(entry outputs.Entry) {

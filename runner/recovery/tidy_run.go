@@ -20,7 +20,7 @@ func tidyRun(ctx context.Context, p *pass, t *workspace.StateFile, key catalog.K
 	}
 	run, err := p.Catalog.Get(ctx, key)
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) || pending.Exists(p.Host, key) {
-		return errors.Join(err, t.Close()) // CommitOutcomes has logged the reason
+		return errors.Join(err, t.Close()) // CommitPending has logged the reason
 	}
 	open := err == nil && !run.State.Final()
 	if open && (run.Host != p.hostname || ofAnotherRoot(p.Root, run)) {

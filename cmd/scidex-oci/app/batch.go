@@ -185,7 +185,7 @@ func (b *batchInvocation) open(ctx context.Context) (err error) {
 	}
 	b.logs = b.stores.BlobOpener(ctx)
 	if !b.options.resume {
-		recovery.CommitOutcomes(ctx, b.stores.Host)
+		recovery.CommitPending(ctx, b.stores.Host)
 	} else if err := recovery.Recover(ctx, b.stores.Host); err != nil {
 		return errors.Join(err, b.stores.Close())
 	}

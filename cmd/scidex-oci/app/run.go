@@ -193,7 +193,7 @@ func (s *invocation) open(ctx context.Context) (err error) {
 		opened()
 		if err == nil {
 			defer s.trace.span("see to what killed runs left")()
-			recovery.CommitOutcomes(ctx, s.stores.Host)
+			recovery.CommitPending(ctx, s.stores.Host)
 			recovery.Tidy(ctx, s.stores.Host) // before the run: its id may be that of a dead one
 		}
 	}

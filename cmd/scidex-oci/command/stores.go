@@ -31,7 +31,7 @@ func (p *Program) Load(c *cli.Context, others ...*options.Flag) error {
 // WithStores opens the stores for a command, commits pending outcomes, and closes the stores afterwards.
 func (p *Program) WithStores(c *cli.Context, command func(st *stores.Stores) error) error {
 	return p.WithRawStores(c, func(st *stores.Stores) error {
-		recovery.CommitOutcomes(c.Context, st.Host)
+		recovery.CommitPending(c.Context, st.Host)
 		return command(st)
 	})
 }

@@ -13,7 +13,7 @@ const recoverEach = 10 * time.Second
 
 // recoverOthers commits results that wait, and ends killed runs.
 func (e *Engine) recoverOthers(ctx context.Context) {
-	recovery.CommitOutcomes(ctx, e.host)
+	recovery.CommitPending(ctx, e.host)
 	recovery.Tidy(ctx, e.host)
 }
 

@@ -104,7 +104,7 @@ func (w *Worker) commitLate(ctx context.Context) {
 		case <-again.C:
 		}
 		w.recovering.Lock()
-		recovery.CommitOutcomes(context.WithoutCancel(ctx), w.Host) // a drain finishes what has started
+		recovery.CommitPending(context.WithoutCancel(ctx), w.Host) // a drain finishes what has started
 		w.recovering.Unlock()
 	}
 }
@@ -174,7 +174,7 @@ func (w *Worker) enter(ctx context.Context, job queue.Job) (*admission.Slot, err
 func (w *Worker) recover(ctx context.Context, id string) error {
 	w.recovering.Lock()
 	defer w.recovering.Unlock()
-	recovery.CommitOutcomes(ctx, w.Host)
+	recovery.CommitPending(ctx, w.Host)
 	last, err := w.Host.Catalog.Get(ctx, catalog.Key{ID: id})
 	if err != nil {
 		return err

@@ -56,11 +56,11 @@ func sumOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// waiting is a pass with so many outcomes that wait, each of which names the blob of the text "blob".
-func waiting(t *testing.T, outcomes int, c catalog.Catalog, blobs *blob.Store) *pass {
+// waiting is a pass with so many results that wait, each of which names the blob of the text "blob".
+func waiting(t *testing.T, results int, c catalog.Catalog, blobs *blob.Store) *pass {
 	t.Helper()
 	r := &phase.Host{Root: t.TempDir(), Catalog: c, Blobs: blobs}
-	for n := range outcomes {
+	for n := range results {
 		run := catalog.Run{Key: catalog.Key{ID: fmt.Sprintf("run-%d", n), Attempt: 1}, Blobs: []string{sumOf("blob")}}
 		none := func() (outputs.Entry, error) { return outputs.Entry{}, io.EOF }
 		if err := record.Keep(pending.Path(r, run.Key), pending.Record{V: 1, Catalog: "c", Run: run}, none); err != nil {
@@ -79,7 +79,7 @@ func openFar(t *testing.T, keep func(ctx context.Context) error) *blob.Store {
 	return s
 }
 
-// A command that is about something else gives all outcomes together their time, and none of the others a try after one
+// A command that is about something else gives all results together their time, and none of the others a try after one
 // met a blob store that does not answer. gc tries each.
 func TestOutcomesInBoundedTime(t *testing.T) {
 	for _, tc := range []struct {
@@ -139,7 +139,7 @@ func TestOutcomeWithoutItsBlob(t *testing.T) {
 	}
 }
 
-// No gc of another root removes from the same directory what an outcome is about to name.
+// No gc of another root removes from the same directory what a pending result is about to name.
 func TestOutcomeLocksItsBlobs(t *testing.T) {
 	blobs, err := blob.Open(filepath.Join(t.TempDir(), "blobs"))
 	if err != nil {

@@ -24,14 +24,14 @@ func (c committer) holdBlobs(ctx context.Context) (release func(), err error) {
 
 // keepBlobs makes sure that the store has the blobs that a record names. It reads the record for itself.
 func (c committer) keepBlobs(ctx context.Context, path string) error {
-	var o pending.Record
-	content, err := record.Open(path, &o)
+	var waiting pending.Record
+	content, err := record.Open(path, &waiting)
 	if err != nil {
 		return err
 	}
 	defer content.Close()
 	if !c.Blobs.Shared() {
-		return c.stillThere(ctx, o.Run, content.Next)
+		return c.stillThere(ctx, waiting.Run, content.Next)
 	}
 	timeout := commit.DefaultTimeout
 	if c.bounded() {
@@ -41,9 +41,9 @@ func (c committer) keepBlobs(ctx context.Context, path string) error {
 		ctx, cancel = context.WithDeadlineCause(ctx, c.deadline, late)
 		defer cancel()
 	}
-	err = commit.KeepBlobs(ctx, c.Blobs, timeout, o.Run, content.Next)
+	err = commit.KeepBlobs(ctx, c.Blobs, timeout, waiting.Run, content.Next)
 	if errors.Is(err, fs.ErrNotExist) {
-		return c.missing(ctx, o.Run, err)
+		return c.missing(ctx, waiting.Run, err)
 	}
 	return err
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// CommitOutcomes commits pending outcomes of this root, and returns their runs. What still cannot be committed is logged and
+// CommitPending commits pending results of this root, and returns their runs. What still cannot be committed is logged and
 // stays.
-func CommitOutcomes(ctx context.Context, host *phase.Host) []catalog.Key {
+func CommitPending(ctx context.Context, host *phase.Host) []catalog.Key {
 	waiting, _, err := pending.List(host)
 	if len(waiting) == 0 {
 		if err != nil {
@@ -37,10 +37,10 @@ func CommitOutcomes(ctx context.Context, host *phase.Host) []catalog.Key {
 	return p.report.Committed
 }
 
-// uploadTime bounds how long a command with another purpose uploads the blobs of all pending outcomes.
+// uploadTime bounds how long a command with another purpose uploads the blobs of all pending results.
 const uploadTime = 20 * time.Second
 
-// committer commits the outcomes of one pass.
+// committer commits the pending results of one pass.
 type committer struct {
 	*pass
 	deadline time.Time // of uploads, and whether to bound the wait for the catalog; zero: neither
@@ -63,12 +63,12 @@ func (c committer) all(ctx context.Context) {
 	}
 }
 
-// late reports, after an outcome, whether a command with another purpose skips the others: they would fail the same way.
+// late reports, after a result, whether a command with another purpose skips the others: they would fail the same way.
 func (c committer) late(err error) bool {
 	return c.bounded() && (errors.Is(err, blob.ErrTransient) || !time.Now().Before(c.deadline))
 }
 
-// one commits one outcome, with the lock of its run, and removes what the run left.
+// one commits one result, with the lock of its run, and removes what the run left.
 func (c committer) one(ctx context.Context, key catalog.Key) error {
 	t, err := workspace.Lock(c.Root, key)
 	if errors.Is(err, workspace.ErrLocked) {

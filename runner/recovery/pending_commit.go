@@ -24,8 +24,8 @@ func (c committer) commit(ctx context.Context, key catalog.Key) (none catalog.Ru
 	if !c.dry {
 		_ = os.Remove(path + record.Unfinished) // of a launcher that was killed
 	}
-	var o pending.Record
-	content, err := record.Open(path, &o)
+	var waiting pending.Record
+	content, err := record.Open(path, &waiting)
 	if errors.Is(err, fs.ErrNotExist) {
 		return none, nil // another command was faster
 	}
@@ -39,13 +39,13 @@ func (c committer) commit(ctx context.Context, key catalog.Key) (none catalog.Ru
 		return none, err
 	}
 	defer content.Close()
-	if o.Catalog != c.catalogID {
+	if waiting.Catalog != c.catalogID {
 		return none, nil // of another catalog that shares the root
 	}
 	if c.dry {
-		return o.Run, nil
+		return waiting.Run, nil
 	}
-	return c.write(ctx, key, o.Run, content)
+	return c.write(ctx, key, waiting.Run, content)
 }
 
 // write commits a run with its entries and removes its record.
