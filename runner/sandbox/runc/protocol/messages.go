@@ -13,9 +13,10 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// The messages, in a run's order. The launcher sends job, prepare (only where a job has Ahead), start, suspend, resume, stop, kill, harvest and clean; the
-// supervisor answers each but stop with its past participle, or with failed. An analysis that is being stopped is not
-// suspended: suspend is answered with resumed. After exited neither is answered.
+// The messages, in a run's order. The launcher sends job, prepare (only if a job has Ahead), start, suspend, resume, stop, kill, harvest and clean; the
+// supervisor answers job with created, each other but stop with its past participle, and all of them with failed if it could not. A command
+// that cannot be executed does not start: its end, exited, follows. An analysis that is being stopped is not suspended: suspend is answered with
+// resumed. After exited neither is answered.
 const (
 	MsgReady     = "ready"
 	MsgJob       = "job"
