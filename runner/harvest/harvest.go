@@ -241,7 +241,7 @@ func (w *walk) publishStdin() error {
 
 // publish moves a file of the ingest directory into the blob store. A killed launcher may have published it; or the
 // directory is gone, and the result has a warning.
-func (w *walk) publish(f phase.LogFile) (result.Log, error) {
+func (w *walk) publish(f phase.KeptFile) (result.Log, error) {
 	log := result.Log{Bytes: f.Total, Truncated: f.Total > f.Kept}
 	if f.SHA256 == "" {
 		return log, nil

@@ -38,9 +38,9 @@ type Ended struct {
 	Hook      *HookDue            `json:"hook,omitempty"`
 	Signed    bool                `json:"signed,omitempty"` // a statement of the run is to be signed
 	Ingest    string              `json:"ingest"`           // the name of the ingest directory
-	Logs      [2]*LogFile         `json:"logs"`
-	Script    *LogFile            `json:"script,omitempty"`
-	Stdin     *LogFile            `json:"stdin,omitempty"`  // what the analysis read of it; nil: there was none
+	Logs      [2]*KeptFile        `json:"logs"`
+	Script    *KeptFile           `json:"script,omitempty"`
+	Stdin     *KeptFile           `json:"stdin,omitempty"`  // what the analysis read of it; nil: there was none
 	Inside    string              `json:"inside,omitempty"` // the script's path there
 	// StderrEnd is the end of standard error, without the values of secrets.
 	StderrEnd string `json:"stderr_end,omitempty"`
@@ -63,9 +63,9 @@ type HookDue struct {
 	Always  bool     `json:"always,omitempty"`
 }
 
-// LogFile is what is kept of a stream, of the script or of the standard input, in a file of the ingest directory. Kept and Total are bytes; SHA256
+// KeptFile is what is kept of a stream, of the script or of the standard input, in a file of the ingest directory. Kept and Total are bytes; SHA256
 // is empty if nothing was kept.
-type LogFile struct {
+type KeptFile struct {
 	Name   string `json:"name,omitempty"`
 	Kept   int64  `json:"kept"`
 	Total  int64  `json:"total"`

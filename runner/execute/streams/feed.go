@@ -111,7 +111,7 @@ func (f *Feed) ReturnUnread() error {
 }
 
 // Kept is what is kept so far; nil for a nil feed.
-func (f *Feed) Kept() *phase.LogFile {
+func (f *Feed) Kept() *phase.KeptFile {
 	if f == nil {
 		return nil
 	}

@@ -35,7 +35,7 @@ func newFeed(t *testing.T, from io.Reader) *Feed {
 }
 
 // fed passes from on to an analysis that reads as read does and ends, and returns what is kept.
-func fed(t *testing.T, from io.Reader, read func(*os.File)) (kept phase.LogFile, run, closed error) {
+func fed(t *testing.T, from io.Reader, read func(*os.File)) (kept phase.KeptFile, run, closed error) {
 	t.Helper()
 	f := newFeed(t, from)
 	ended, ran := make(chan struct{}), make(chan error)

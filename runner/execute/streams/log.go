@@ -79,11 +79,11 @@ func (l *Log) Cut(n int64) {
 }
 
 // Kept is what the log has kept so far; nil for a nil log.
-func (l *Log) Kept() *phase.LogFile {
+func (l *Log) Kept() *phase.KeptFile {
 	if l == nil {
 		return nil
 	}
-	f := &phase.LogFile{Name: l.name, Kept: l.kept, Total: l.total}
+	f := &phase.KeptFile{Name: l.name, Kept: l.kept, Total: l.total}
 	if l.kept > 0 {
 		f.SHA256 = hex.EncodeToString(l.hash.Sum(nil))
 	}

@@ -53,7 +53,7 @@ func TestSilentStreamKeepsNothing(t *testing.T) {
 	if err := Drain(strings.NewReader(""), sink, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if log := sink.Kept(); sink.Close() != nil || *log != (phase.LogFile{}) {
+	if log := sink.Kept(); sink.Close() != nil || *log != (phase.KeptFile{}) {
 		t.Errorf("got %+v", log)
 	}
 }
