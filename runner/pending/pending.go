@@ -40,20 +40,20 @@ func Exists(host *phase.Host, key catalog.Key) bool {
 	return !errors.Is(err, fs.ErrNotExist) // on any other error assume that it is pending
 }
 
-// List lists the records of pending results, and those set aside.
-func List(host *phase.Host) (waiting []catalog.Key, aside []string, err error) {
+// List lists the runs whose results wait, and the paths of refused ones.
+func List(host *phase.Host) (waiting []catalog.Key, refused []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(host.Root, dirName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), Refused) {
-			aside = append(aside, filepath.Join(host.Root, dirName, entry.Name()))
+			refused = append(refused, filepath.Join(host.Root, dirName, entry.Name()))
 		} else if key, ok := workspace.ParseKey(strings.TrimSuffix(entry.Name(), record.Unfinished)); ok {
 			waiting = append(waiting, key)
 		}
 	}
-	return waiting, aside, err
+	return waiting, refused, err
 }
 
 // Count is the number of pending results below the root.
@@ -65,14 +65,14 @@ func Count(host *phase.Host) (int, error) {
 // Digests calls note for each digest that a pending result names. An unreadable one is an error: it is unknown what it
 // names.
 func Digests(host *phase.Host, note func(sha256 string) bool) error {
-	waiting, aside, err := List(host)
+	waiting, paths, err := List(host)
 	if err != nil {
 		return err
 	}
 	for _, key := range waiting {
-		aside = append(aside, Path(host, key))
+		paths = append(paths, Path(host, key))
 	}
-	for _, path := range aside {
+	for _, path := range paths {
 		if err := recordDigests(path, note); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("no blob is removed while %q cannot be read, which names some: %w", path, err)
 		}

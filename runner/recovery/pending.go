@@ -50,9 +50,9 @@ type committer struct {
 func (c committer) bounded() bool { return !c.deadline.IsZero() }
 
 func (c committer) all(ctx context.Context) {
-	waiting, aside, err := pending.List(c.Host)
+	waiting, refused, err := pending.List(c.Host)
 	c.report.fail(err)
-	c.report.Kept = append(c.report.Kept, aside...)
+	c.report.Kept = append(c.report.Kept, refused...)
 	for n, key := range waiting {
 		err := c.one(ctx, key)
 		c.report.failRun(key, err)

@@ -103,7 +103,7 @@ func (c committer) writeRows(ctx context.Context, run catalog.Run, content *reco
 	return c.Catalog.Commit(ctx, run, func() (outputs.Entry, error) { started(); return content.Next() })
 }
 
-// endedOtherwise removes the record of a run that another worker has, and sets any other aside.
+// endedOtherwise removes the record of a run that another worker has, and renames any other to a refused one.
 func (c committer) endedOtherwise(ctx context.Context, key catalog.Key, ended error) (none catalog.Run, err error) {
 	path := pending.Path(c.Host, key)
 	run, err := c.Catalog.Get(ctx, key)

@@ -19,8 +19,8 @@ type shared struct {
 	supervisor sandbox.Supervisor
 	err        error
 
-	placed chan struct{}
-	found  limits.Groups
+	searched chan struct{}
+	found    limits.Groups // once searched is closed
 
 	trace *trace.Tracer
 }
@@ -28,7 +28,7 @@ type shared struct {
 // launch makes nothing that outlives this process. With limits "outer" the supervisor stays in the caller's control group.
 func launch(ctx context.Context, account idmap.Account, how string) *shared {
 	ctx, abandon := context.WithCancel(ctx)
-	s := &shared{account: account, abandon: abandon, started: make(chan struct{}), placed: make(chan struct{}), trace: trace.From(ctx)}
+	s := &shared{account: account, abandon: abandon, started: make(chan struct{}), searched: make(chan struct{}), trace: trace.From(ctx)}
 	// Before the supervisor starts: a control group with only this process in it can be prepared.
 	if how != spec.LimitsOuter {
 		found := s.trace.Span(trace.Run, "find a place for control groups")
@@ -37,7 +37,7 @@ func launch(ctx context.Context, account idmap.Account, how string) *shared {
 	}
 	scope := s.found.WantScope()
 	if !scope {
-		close(s.placed)
+		close(s.searched)
 	}
 	go s.start(ctx, scope)
 	return s
@@ -57,12 +57,12 @@ func (s *shared) start(ctx context.Context, scope bool) {
 	}
 	s.found = s.found.Scope(ctx, pid)
 	given()
-	close(s.placed)
+	close(s.searched)
 }
 
 // groups waits for systemd if it was asked.
 func (s *shared) groups() limits.Groups {
-	<-s.placed
+	<-s.searched
 	return s.found
 }
 

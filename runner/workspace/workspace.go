@@ -137,7 +137,7 @@ func (w *Workspace) NoteInRow(ctx context.Context) {
 	}
 	run := catalog.Run{Key: w.Run.Key, Outcome: outcome.Outcome{State: outcome.Running}, Place: location}
 	w.noted.Go(func() {
-		defer trace.From(ctx).Span(trace.Catalog, "note the place in the row")()
+		defer trace.From(ctx).Span(trace.Catalog, "note the location in the row")()
 		w.Warn(w.ledger.Update(ctx, run))
 	})
 }
