@@ -269,7 +269,7 @@ func TestMCPOverHTTP(t *testing.T) {
 	h.ended(w.cmd, 0)
 }
 
-// cancels checks that a canceled call and the end of a client cancel their runs.
+// cancels checks that a canceled call and the end of a client cancel their runs, also one that no call waits for.
 func (w *web) cancels() {
 	w.t.Helper()
 	looks := w.agent()
@@ -287,6 +287,15 @@ func (w *web) cancels() {
 		w.t.Errorf("the end of a session: %d", got)
 	}
 	looks.canceled(id)
+	gone = w.agent()
+	left, _ := gone.tool("run_code", args{"command": []string{"sleep", "600"}, "wait": 0})
+	if got, _ := looks.tool("wait_run", args{"run": left.ID, "wait": 0}); got.State != "queued" && got.State != "running" {
+		w.t.Errorf("%+v", got)
+	}
+	if got := w.delete(gone.ID()); got != http.StatusNoContent {
+		w.t.Errorf("the end of a session: %d", got)
+	}
+	looks.canceled(left.ID)
 }
 
 // canceled waits until a run is canceled.

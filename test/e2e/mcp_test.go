@@ -90,11 +90,11 @@ type toolAnswer struct {
 	OutputsTotal               int64 `json:"outputs_total"`
 	Rejected                   []struct{ Path, Reason string }
 	Stdout, Stderr             mcpLog
-	Runs       []struct{ ID, State string }
-	Queued     []string
-	Next       int
-	Kind, Text string
-	NextOffset int64 `json:"next_offset"`
+	Runs                       []struct{ ID, State string }
+	Queued                     []string
+	Next                       int
+	Kind, Text                 string
+	NextOffset                 int64 `json:"next_offset"`
 	mcpOutput
 }
 
@@ -339,7 +339,7 @@ func (a *agent) hasTools() {
 			a.t.Errorf("%+v", tool)
 		}
 	}
-	if want := []string{"get_logs", "get_run", "list_outputs", "list_runs", "read_output", "run_code", "stop_run"}; !slices.Equal(names, want) {
+	if want := []string{"get_logs", "get_run", "list_outputs", "list_runs", "read_output", "run_code", "stop_run", "wait_run"}; !slices.Equal(names, want) {
 		a.t.Errorf("tools %q, want %q", names, want)
 	}
 }
@@ -527,6 +527,65 @@ func (a *agent) started(ctx context.Context, ended chan<- error) string {
 		return logs.Stdout.Text == "ready\n"
 	})
 	return id
+}
+
+// TestMCPWait: a run goes on without its call, what it prints comes while a call waits for it, and it ends with its client.
+func TestMCPWait(t *testing.T) {
+	h := newHarness(t)
+	a := h.agent()
+	const stays = "print('ready', flush=True)\nimport time; time.sleep(600)"
+	began, _ := a.tool("run_code", args{"code": stays, "wait": false, "files": args{"a.txt": "a"}})
+	if began.State != "queued" && began.State != "running" {
+		t.Errorf("%+v", began)
+	}
+	if got, _ := a.tool("wait_run", args{"run": began.ID, "wait": 0}); got.State != "queued" && got.State != "running" {
+		t.Errorf("%+v", got)
+	}
+	until(t, hangTimeout, "it has printed", func() bool {
+		got, _ := a.tool("wait_run", args{"run": began.ID, "wait": 0.01})
+		return got.State == "running" && got.Stdout.Text == "ready\n"
+	})
+	waits, cancel := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := a.CallTool(waits, &mcp.CallToolParams{Name: "wait_run", Arguments: args{"run": began.ID}})
+		gone <- err
+	}()
+	cancel()
+	if err := <-gone; err == nil {
+		t.Error("a canceled call was answered")
+	}
+	noisy, _ := a.tool("run_code", args{"code": "import time\nwhile True:\n  print('\\x1b[2Jnoise', flush=True)\n  time.sleep(.1)", "wait": 0})
+	ended := make(chan *mcp.CallToolResult, 1)
+	go func() {
+		r, _ := a.CallTool(t.Context(), &mcp.CallToolParams{Name: "wait_run", Arguments: args{"run": noisy.ID, "wait": 3600}, Meta: mcp.Meta{"progressToken": "noise"}})
+		ended <- r
+	}()
+	until(t, hangTimeout, "what it prints comes", func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return strings.Contains(strings.Join(a.progress["noise"], ""), "\\x1b[2Jnoise\n")
+	})
+	if got, _ := a.tool("stop_run", args{"run": noisy.ID, "now": true}); got.State != "canceled" {
+		t.Errorf("%+v", got)
+	}
+	if got := <-ended; got == nil || !got.IsError || a.parse(got).State != "canceled" {
+		t.Errorf("%+v", got)
+	}
+	if got := h.show(began.ID); got.State != "running" {
+		t.Errorf("after a canceled wait_run: %+v", got)
+	}
+	short, _ := a.tool("run_code", args{"code": "print(1)", "wait": false})
+	if got, _ := a.tool("wait_run", args{"run": short.ID, "wait": 3600}); got.State != "complete" || got.Stdout.Text != "1\n" {
+		t.Errorf("%+v", got)
+	}
+	a.refusesCall("wait_run", args{"run": "none"}, `"none"`)
+	a.refusesCall("wait_run", args{"run": began.ID, "wait": -1}, "wait -1", "from 0 to 3600")
+	a.refusesCall("run_code", args{"code": "1", "wait": 3601}, "wait 3601", "from 0 to 3600")
+	a.end()
+	if got := h.show(began.ID); got.State != "canceled" {
+		t.Errorf("after the end of its client: %+v", got)
+	}
 }
 
 // TestMCPCancel: a canceled call cancels its run.

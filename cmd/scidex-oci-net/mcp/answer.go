@@ -71,6 +71,8 @@ func (t *tools) short(r result.Result) runOutput {
 	}
 	if r.State.Final() {
 		out.ExitCode = &r.ExitCode
+	} else {
+		out.Message = "wait_run waits for its end, stop_run stops it"
 	}
 	if hints := t.hints(r.Hints); len(hints) > 0 {
 		out.Hints = hints

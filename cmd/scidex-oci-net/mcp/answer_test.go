@@ -41,7 +41,7 @@ func TestShortAnswer(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	running := tools.short(result.Result{ID: "c", Outcome: outcome.Outcome{State: outcome.Running}})
-	if got := running.text(); got != "running\nrun: c\n" || running.ExitCode != nil {
+	if got := running.text(); got != "running: wait_run waits for its end, stop_run stops it\nrun: c\n" || running.ExitCode != nil {
 		t.Errorf("%q, %+v", got, running)
 	}
 }

@@ -47,6 +47,12 @@ func plainArguments(tool string, in reflect.Type, given json.RawMessage) (plain 
 		if _, ok := in.FieldByName("Run"); ok {
 			rename(all, "id", "run")
 		}
+		switch string(all["wait"]) {
+		case "true":
+			delete(all, "wait")
+		case "false":
+			all["wait"] = json.RawMessage("0")
+		}
 		if _, ok := in.FieldByName("Files"); ok && kindOf(all["files"]) != isNull {
 			if all["files"], err = plainFiles(all["files"]); err != nil {
 				return nil, err

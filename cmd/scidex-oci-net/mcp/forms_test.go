@@ -21,6 +21,9 @@ func TestForms(t *testing.T) {
 		{"run_code", `{"files":null,"args":null,"limits":{"memory":null}}`, `{"limits":{}}`},
 		{"run_code", `{"code":12345678901234567890,"timeout":60,"labels":{"seed":1},"args":[2.50]}`, `{"args":["2.50"],"code":"12345678901234567890","labels":{"seed":"1"},"timeout":"60"}`},
 		{"run_code", `{"limits":{"memory":512,"cpus":"0.5","pids":7}}`, `{"limits":{"cpus":0.5,"memory":"512","pids":7}}`},
+		{"run_code", `{"wait":false}`, `{"wait":0}`},
+		{"run_code", `{"wait":true}`, `{}`},
+		{"run_code", `{"wait":"2.5"}`, `{"wait":2.5}`},
 		{"run_code", ``, `{}`},
 		{"run_code", `null`, `{}`},
 	} {
@@ -49,6 +52,7 @@ func TestForms(t *testing.T) {
 		{"run_code", `{"labels":["a"]}`, `labels: give an object, not a list`},
 		{"run_code", `{"limits":"1GiB"}`, `limits: give an object, not a string`},
 		{"run_code", `{"limits":{"cpus":"many"}}`, `limits.cpus: give a number, not a string`},
+		{"get_run", `{"run":"x","wait":false}`, `get_run has no argument "wait"; it has run`},
 		{"read_output", `{"run":"x"}`, `read_output needs the argument "path"`},
 		{"get_run", `{"id":"x","run":"y"}`, `get_run has no argument "id"; it has run`},
 		{"get_run", `{}`, `get_run needs the argument "run"`},

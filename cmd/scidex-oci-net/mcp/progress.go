@@ -15,17 +15,55 @@ import (
 // mostWaiting is how many notifications wait for a client that reads slowly. More are left out: a run does not wait for them.
 const mostWaiting = 16
 
-// progress passes the events of a run on as progress notifications.
-type progress struct {
+// mostPrinted bounds what a notification has of standard output, in bytes: its end since the one before.
+const mostPrinted = 1 << 10
+
+// feed passes the events of a run on to the calls that wait for its end.
+type feed struct {
 	mu    sync.Mutex
-	ended bool
-	texts chan string
-	sent  chan struct{} // closed when all are sent
+	calls map[*progress]struct{}
+}
+
+// join adds a call, until leave is called.
+func (f *feed) join(p *progress) (leave func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.calls == nil {
+		f.calls = map[*progress]struct{}{}
+	}
+	f.calls[p] = struct{}{}
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.calls, p)
+	}
+}
+
+// Put passes an event on.
+func (f *feed) Put(e event.Event) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for p := range f.calls {
+		p.put(e)
+	}
+	return nil
+}
+
+// Finish passes nothing on: the answers have the end.
+func (f *feed) Finish(result.Result) error { return nil }
+
+// progress makes progress notifications of the events of a run. Standard output comes with what the run uses, about once a second.
+type progress struct {
+	mu      sync.Mutex
+	ended   bool
+	printed *window // standard output since the last notification
+	texts   chan string
+	sent    chan struct{} // closed when all are sent
 }
 
 // notify notifies a client of the progress of the call with this token, until end is called.
 func notify(ctx context.Context, to *mcp.ServerSession, token any) *progress {
-	p := &progress{texts: make(chan string, mostWaiting), sent: make(chan struct{})}
+	p := &progress{printed: tail(mostPrinted), texts: make(chan string, mostWaiting), sent: make(chan struct{})}
 	go func() {
 		defer close(p.sent)
 		number := 0.0
@@ -46,23 +84,50 @@ func (p *progress) end() {
 	<-p.sent
 }
 
-// Put notes an event. What an analysis writes is no progress.
-func (p *progress) Put(e event.Event) error {
-	text := message(e)
+// put notes an event.
+func (p *progress) put(e event.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	text := message(e)
+	switch data := e.Data.(type) {
+	case event.Log:
+		p.print(data)
+	case event.Usage:
+		text += p.output()
+	}
 	if text == "" || p.ended {
-		return nil
+		return
 	}
 	select {
 	case p.texts <- text:
 	default:
 	}
-	return nil
 }
 
-// Finish notifies of nothing: the answer has the end.
-func (p *progress) Finish(result.Result) error { return nil }
+// print keeps a part of standard output.
+func (p *progress) print(part event.Log) {
+	if part.Stream != "stdout" {
+		return
+	}
+	text := part.Base64
+	if part.Text != nil {
+		text = []byte(*part.Text)
+	}
+	_, _ = p.printed.Write(text) // it never fails
+}
+
+// output is the end of what was printed since the last notification.
+func (p *progress) output() string {
+	part := p.printed.part()
+	if part.Text == "" {
+		return ""
+	}
+	p.printed = tail(mostPrinted)
+	if part.Offset > 0 {
+		return "; it printed, at the end:\n" + part.Text
+	}
+	return "; it printed:\n" + part.Text
+}
 
 // message is what an event is to a person.
 func message(e event.Event) string {

@@ -25,6 +25,7 @@ type runInput struct {
 	Labels   map[string]string `json:"labels,omitempty" jsonschema:"kept with the run; list_runs finds it by them"`
 	Limits   limits            `json:"limits,omitzero" jsonschema:"at most what the operator allows, which is the default"`
 	Timeout  string            `json:"timeout,omitempty" jsonschema:"of the wall clock, such as 90s or 10m; at most what the operator allows"`
+	Wait     *float64          `json:"wait,omitempty" jsonschema:"seconds to wait for the end, 0 to 3600; then the run goes on, and wait_run waits for it (default: up to its end)"`
 }
 
 // analysis is the request of a call. What it brings is in files until remove is called. Nothing of it but names below the

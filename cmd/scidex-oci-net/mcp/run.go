@@ -3,58 +3,168 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/scidex-ai/scidex-oci/outputs/result"
-	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
-	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// runCode runs an analysis and answers when it has ended. A canceled call cancels its run, and so does the end of its client.
+const (
+	// mostWait bounds how long a call waits for a run, in seconds; usualWait is that of wait_run.
+	mostWait  = 3600
+	usualWait = 60
+)
+
+// run is a run of this server until nothing of it is left here but its record.
+type run struct {
+	*engine.Job
+	feed feed
+	gone chan struct{} // closed then
+}
+
+// runCode runs an analysis and answers when it has ended, or wait is over. A canceled call cancels its run, and so does the end of its client.
 func (t *tools) runCode(ctx context.Context, r *mcp.CallToolRequest, in runInput) (*mcp.CallToolResult, runOutput, error) {
-	leave, err := t.enter()
+	over, stop, err := after(in.Wait)
 	if err != nil {
 		return nil, runOutput{}, err
 	}
-	defer leave()
-	a, remove, err := t.analysis(ctx, in)
+	defer stop()
+	run, err := t.begin(ctx, r, in)
 	if err != nil {
 		return nil, runOutput{}, err
 	}
-	defer remove()
-	ended, err := t.run(ctx, r, a)
+	defer t.passOn(ctx, r, run.ID())()
+	select {
+	case <-run.gone:
+	case <-over:
+	case <-ctx.Done():
+		run.Cancel()
+		<-run.gone
+	}
+	select {
+	case <-run.gone:
+		ended, err := run.Result()
+		if err != nil {
+			return nil, runOutput{}, t.refused(err)
+		}
+		return t.answer(ctx, ended)
+	default:
+		return t.current(ctx, run.ID())
+	}
+}
+
+// waitInput names a run to wait for.
+type waitInput struct {
+	Run  string   `json:"run" jsonschema:"ID, ID@ATTEMPT or @last"`
+	Wait *float64 `json:"wait,omitempty" jsonschema:"seconds, at most 3600 (default 60)"`
+}
+
+// waitRun answers when a run has ended, or wait is over: then it goes on.
+func (t *tools) waitRun(ctx context.Context, r *mcp.CallToolRequest, in waitInput) (*mcp.CallToolResult, runOutput, error) {
+	if in.Wait == nil {
+		in.Wait = new(float64)
+		*in.Wait = usualWait
+	}
+	over, stop, err := after(in.Wait)
+	if err != nil {
+		return nil, runOutput{}, err
+	}
+	defer stop()
+	defer t.passOn(ctx, r, in.Run)()
+	waits, cancel := t.open.enter(ctx, r.Session)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := t.Engine.Wait(waits, in.Run)
+		ended <- err
+	}()
+	select {
+	case err = <-ended:
+	case <-over:
+	}
 	if err != nil {
 		return nil, runOutput{}, t.refused(err)
 	}
-	return t.answer(ctx, ended)
+	return t.current(ctx, in.Run)
 }
 
-// run runs an analysis to its end.
-func (t *tools) run(ctx context.Context, r *mcp.CallToolRequest, a spec.Analysis) (result.Result, error) {
-	ctx, leave := t.open.enter(ctx, r.Session.ID())
-	defer leave()
-	caller := t.Engine.NewCaller()
-	defer caller.Close()
-	var events dispatch.Events
-	if token := r.Params.GetProgressToken(); token != nil {
-		notes := notify(ctx, r.Session, token)
-		defer notes.end()
-		events = notes
+// after is a channel that says when so many seconds are over; nil: never.
+func after(seconds *float64) (over <-chan time.Time, stop func(), err error) {
+	if seconds == nil {
+		return nil, func() {}, nil
 	}
-	j, err := caller.Submit(a, events, false)
-	if errors.Is(err, engine.ErrDraining) {
-		err = errors.New("this server ends and takes no new runs")
+	if *seconds < 0 || *seconds > mostWait {
+		return nil, nil, fmt.Errorf("wait %g: give a number of seconds from 0 to %d", *seconds, mostWait)
 	}
+	timer := time.NewTimer(time.Duration(*seconds * float64(time.Second)))
+	return timer.C, func() { timer.Stop() }, nil
+}
+
+// current is the short answer about a run as it is now.
+func (t *tools) current(ctx context.Context, name string) (*mcp.CallToolResult, runOutput, error) {
+	r, err := t.Engine.Show(ctx, name)
 	if err != nil {
-		return result.Result{}, err
+		return nil, runOutput{}, t.refused(err)
 	}
-	select {
-	case <-j.Done():
-	case <-ctx.Done():
-		j.Cancel()
-		<-j.Done()
+	return t.answer(ctx, r)
+}
+
+// begin begins the run of a call. It is canceled at the end of the session.
+func (t *tools) begin(ctx context.Context, r *mcp.CallToolRequest, in runInput) (*run, error) {
+	leave, err := t.enter()
+	if err != nil {
+		return nil, err
 	}
-	return j.Result()
+	a, remove, err := t.analysis(ctx, in)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	run := &run{gone: make(chan struct{})}
+	done := func() {
+		remove()
+		leave()
+		close(run.gone)
+	}
+	caller := t.Engine.NewCaller()
+	if run.Job, err = caller.Submit(a, &run.feed, false); err != nil {
+		caller.Close()
+		done()
+		if errors.Is(err, engine.ErrDraining) {
+			err = errors.New("this server ends and takes no new runs")
+		}
+		return nil, err
+	}
+	t.runs.Store(a.ID, run)
+	over, left := t.open.enter(context.WithoutCancel(ctx), r.Session)
+	go func() {
+		defer done()
+		defer t.runs.Delete(a.ID)
+		defer caller.Close()
+		defer left()
+		select {
+		case <-run.Done():
+		case <-over.Done():
+			run.Cancel()
+			<-run.Done()
+		}
+	}()
+	return run, nil
+}
+
+// passOn passes the events of a run of this server on to a client that has given a progress token, until end is called.
+func (t *tools) passOn(ctx context.Context, r *mcp.CallToolRequest, id string) (end func()) {
+	token := r.Params.GetProgressToken()
+	found, ok := t.runs.Load(id)
+	if token == nil || !ok {
+		return func() {}
+	}
+	notes := notify(ctx, r.Session, token)
+	leave := found.(*run).feed.join(notes)
+	return func() {
+		leave()
+		notes.end()
+	}
 }

@@ -4,37 +4,49 @@ import (
 	"context"
 	"net/http"
 	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sessions are the calls in progress of clients over HTTP. The library lets them go on when a client ends its session.
+// sessions are the runs and calls in progress of each session: they end with it. The library lets calls go on when a client over HTTP ends
+// its session.
 type sessions struct {
 	mu    sync.Mutex
-	calls map[string]map[*context.CancelFunc]struct{} // by session
+	calls map[string]map[*context.CancelFunc]struct{} // by session; until that has ended
 }
 
-// enter makes the context of a call, which ends with its session, until leave is called.
-func (s *sessions) enter(ctx context.Context, session string) (_ context.Context, leave func()) {
+// enter makes the context of a call or a run, which ends with its session, until leave is called.
+func (s *sessions) enter(ctx context.Context, session *mcp.ServerSession) (_ context.Context, leave func()) {
 	ctx, cancel := context.WithCancel(ctx)
+	id := session.ID()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.calls == nil {
 		s.calls = map[string]map[*context.CancelFunc]struct{}{}
 	}
-	if s.calls[session] == nil {
-		s.calls[session] = map[*context.CancelFunc]struct{}{}
+	if s.calls[id] == nil {
+		s.calls[id] = map[*context.CancelFunc]struct{}{}
+		go s.endWith(session)
 	}
-	s.calls[session][&cancel] = struct{}{}
+	s.calls[id][&cancel] = struct{}{}
 	return ctx, func() {
 		cancel()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if delete(s.calls[session], &cancel); len(s.calls[session]) == 0 {
-			delete(s.calls, session)
-		}
+		delete(s.calls[id], &cancel)
 	}
 }
 
-// end cancels the calls of a session.
+// endWith ends what is left of a session when it has ended.
+func (s *sessions) endWith(session *mcp.ServerSession) {
+	_ = session.Wait() // why does not matter
+	s.end(session.ID())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.calls, session.ID())
+}
+
+// end cancels the calls and runs of a session.
 func (s *sessions) end(session string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,12 +54,16 @@ func (e *Engine) missing(ctx context.Context, name string, why error) error {
 
 // Show returns the result of a run as it is now.
 func (e *Engine) Show(ctx context.Context, name string) (result.Result, error) {
-	if j, ok := e.Job(name); ok && j.Queued() {
+	j, own := e.Job(name)
+	if own && j.Queued() {
 		return j.Pending(), nil
 	}
 	run, err := e.Find(ctx, name)
 	if o, ok := e.Refused(name); ok && err != nil {
 		return ended(o)
+	}
+	if own && errors.As(err, new(*NotFoundError)) {
+		return j.Pending(), nil // its turn has come, and its row is not written yet
 	}
 	if err != nil {
 		return result.Result{}, err
