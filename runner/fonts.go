@@ -4,19 +4,15 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"path"
 	"strings"
 	"time"
 
-	"github.com/scidex-ai/scidex-oci/internal/bounded"
 	"github.com/scidex-ai/scidex-oci/rootfs"
 	"github.com/scidex-ai/scidex-oci/runner/fontlist"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 	"github.com/scidex-ai/scidex-oci/runner/preload"
-	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/warm"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -76,19 +72,9 @@ func makeFonts(ctx context.Context, host *phase.Host, p *plan.Plan) (fontlist.Li
 		IDs: p.Analysis.IDs, Limits: p.Analysis.Limits, Memory: p.Analysis.Memory, Timeout: spec.Duration(fontsTimeout),
 		Data: spec.None, Docs: spec.None, Command: []string{preload.Python(p.Command), "-c", fontlist.Program},
 	}
-	printed := bounded.Head(fontlist.Max + 100)
-	launched, err := warm.Begin(ctx, a.Limits)
+	printed, err := Print(ctx, host, a, fontlist.Max+100)
 	if err != nil {
 		return fontlist.List{}, err
 	}
-	ended, err := runUnrecorded(ctx, host, request.Request{Analysis: a, Stdout: printed, Switches: request.Switches{NoAudit: true}}, launched)
-	switch {
-	case err != nil:
-		return fontlist.List{}, err
-	case !ended.Exit.Ended || ended.Exit.Status != 0:
-		return fontlist.List{}, fmt.Errorf("it ended with status %#x: %s", ended.Exit.Status, ended.StderrEnd)
-	case printed.Cut():
-		return fontlist.List{}, errors.New("more was printed than a list of fonts has")
-	}
-	return fontlist.Parse(printed.Bytes())
+	return fontlist.Parse(printed)
 }

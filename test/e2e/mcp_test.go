@@ -85,11 +85,14 @@ type toolAnswer struct {
 	ID, State, Reason, Message string
 	ExitCode                   int `json:"exit_code"`
 	Hints                      []struct{ Code, Message string }
-	Limits                     []struct{ Limit, Effective string }
+	Limits                     mcpLimits
 	Outputs                    []mcpOutput
 	OutputsTotal               int64 `json:"outputs_total"`
 	Rejected                   []struct{ Path, Reason string }
 	Stdout, Stderr             mcpLog
+	Packages, Languages        []string
+	Files                      []mcpOutput
+	Network, Warning           string
 	Runs                       []struct{ ID, State string }
 	Queued                     []string
 	Next                       int
@@ -112,6 +115,22 @@ func (l *mcpLog) UnmarshalJSON(text []byte) error {
 	}
 	type plain mcpLog
 	return json.Unmarshal(text, (*plain)(l))
+}
+
+// mcpLimits are those that held a run, or the most that one may have.
+type mcpLimits map[string]string
+
+func (l *mcpLimits) UnmarshalJSON(text []byte) error {
+	if text[0] == '{' {
+		return json.Unmarshal(text, (*map[string]string)(l))
+	}
+	var held []struct{ Limit, Effective string }
+	err := json.Unmarshal(text, &held)
+	*l = mcpLimits{}
+	for _, limit := range held {
+		(*l)[limit.Limit] = limit.Effective
+	}
+	return err
 }
 
 type mcpOutput struct {
@@ -248,7 +267,7 @@ func TestMCP(t *testing.T) {
 	if got, _ := a.tool("list_runs", args{"labels": args{"of": "TestMCP"}, "states": []string{"complete"}}); len(got.Runs) != 1 || got.Runs[0].ID != ran.ID {
 		t.Errorf("%+v", got)
 	}
-	if got, _ := a.tool("get_run", args{"run": ran.ID}); got.State != "complete" || got.OutputsTotal != 8 || got.Limits[0].Effective != fmt.Sprint(512<<20) {
+	if got, _ := a.tool("get_run", args{"run": ran.ID}); got.State != "complete" || got.OutputsTotal != 8 || got.Limits["memory"] != fmt.Sprint(512<<20) {
 		t.Errorf("%+v", got)
 	}
 	failed := a.fails(args{"code": "import nosuchmodule"})
@@ -258,6 +277,39 @@ func TestMCP(t *testing.T) {
 	}
 	if got, _ := a.tool("run_code", args{"command": []string{"sh", "-c", "cat /data/in.csv; ls -A /docs"}}); got.Stdout.Text != "in;" || got.ExitCode != 0 {
 		t.Errorf("%+v", got)
+	}
+	a.end()
+}
+
+// TestMCPEnvironment: a model is told what a run has, as a run finds it.
+func TestMCPEnvironment(t *testing.T) {
+	h := newHarness(t)
+	h.write("shared/sub/in.csv", "in", 0o644)
+	h.write("own/lib/some_module.py", "", 0o644)
+	h.write("own/lib/some_dist-1.5.dist-info/METADATA", "Metadata-Version: 2.1\nName: Some.Dist\nVersion: 1.5\n", 0o644)
+	h.write("own/lib/some_dist-1.5.dist-info/top_level.txt", "some_module\n", 0o644)
+	h.write("own/lib/alone.py", "raise SystemExit('it was imported')", 0o644)
+	a := h.agent("--data", "shared", "--memory", "300MiB", "--input", "own/lib:/inputs/lib", "--env", "PYTHONPATH=/inputs/lib")
+	got, _ := a.tool("get_environment", args{"packages": "some", "files": ".csv"})
+	if !slices.Equal(got.Packages, []string{"Some.Dist==1.5 (import some_module)"}) || len(got.Files) != 1 || got.Files[0].Path != "/data/sub/in.csv" || got.Files[0].Size != 2 ||
+		got.Limits["memory"] != "300MiB" || got.Limits["timeout"] != "30m" || got.Network != "without a network" || got.Warning != "" || !slices.Contains(got.Languages, "python") {
+		t.Errorf("%+v", got)
+	}
+	if got, _ := a.tool("get_environment", args{"packages": "alone", "files": "alone"}); !slices.Equal(got.Packages, []string{"alone"}) || len(got.Files) != 1 || got.Files[0].Path != "/inputs/lib/alone.py" {
+		t.Errorf("%+v", got)
+	}
+	if got, _ := a.tool("get_environment", args{"packages": "json"}); slices.Contains(got.Packages, "json") {
+		t.Errorf("the standard library is listed: %+v", got)
+	}
+	if got, _ := a.tool("run_code", args{"code": "import some_module"}); got.State != "complete" {
+		t.Errorf("%+v", got)
+	}
+	h.write("own/lib/later.py", "", 0o644)
+	if got, _ := a.tool("get_environment", args{"packages": "later"}); !slices.Equal(got.Packages, []string{"later"}) {
+		t.Errorf("what came later: %+v", got)
+	}
+	if got, _ := a.tool("list_runs", args{}); len(got.Runs) != 1 {
+		t.Errorf("what looks for packages is listed: %+v", got)
 	}
 	a.end()
 }
@@ -339,7 +391,7 @@ func (a *agent) hasTools() {
 			a.t.Errorf("%+v", tool)
 		}
 	}
-	if want := []string{"get_logs", "get_run", "list_outputs", "list_runs", "read_output", "run_code", "stop_run", "wait_run"}; !slices.Equal(names, want) {
+	if want := []string{"get_environment", "get_logs", "get_run", "list_outputs", "list_runs", "read_output", "run_code", "stop_run", "wait_run"}; !slices.Equal(names, want) {
 		a.t.Errorf("tools %q, want %q", names, want)
 	}
 }

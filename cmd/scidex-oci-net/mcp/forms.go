@@ -53,7 +53,7 @@ func plainArguments(tool string, in reflect.Type, given json.RawMessage) (plain 
 		case "false":
 			all["wait"] = json.RawMessage("0")
 		}
-		if _, ok := in.FieldByName("Files"); ok && kindOf(all["files"]) != isNull {
+		if f, ok := in.FieldByName("Files"); ok && f.Type == reflect.TypeFor[[]file]() && kindOf(all["files"]) != isNull {
 			if all["files"], err = plainFiles(all["files"]); err != nil {
 				return nil, err
 			}

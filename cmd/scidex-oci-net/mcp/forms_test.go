@@ -9,7 +9,7 @@ import (
 
 // TestForms: what models call arguments of other tools becomes what these call them, or is refused by a sentence with the right names.
 func TestForms(t *testing.T) {
-	types := map[string]reflect.Type{"get_run": reflect.TypeFor[runName](), "run_code": reflect.TypeFor[runInput](), "read_output": reflect.TypeFor[readInput]()}
+	types := map[string]reflect.Type{"get_run": reflect.TypeFor[runName](), "run_code": reflect.TypeFor[runInput](), "read_output": reflect.TypeFor[readInput](), "get_environment": reflect.TypeFor[environmentInput]()}
 	for _, test := range []struct{ tool, given, want string }{
 		{"get_run", `{"id":"x"}`, `{"run":"x"}`},
 		{"get_run", `{"run":"x"}`, `{"run":"x"}`},
@@ -21,6 +21,7 @@ func TestForms(t *testing.T) {
 		{"run_code", `{"files":null,"args":null,"limits":{"memory":null}}`, `{"limits":{}}`},
 		{"run_code", `{"code":12345678901234567890,"timeout":60,"labels":{"seed":1},"args":[2.50]}`, `{"args":["2.50"],"code":"12345678901234567890","labels":{"seed":"1"},"timeout":"60"}`},
 		{"run_code", `{"limits":{"memory":512,"cpus":"0.5","pids":7}}`, `{"limits":{"cpus":0.5,"memory":"512","pids":7}}`},
+		{"get_environment", `{"files":"a"}`, `{"files":"a"}`},
 		{"run_code", `{"wait":false}`, `{"wait":0}`},
 		{"run_code", `{"wait":true}`, `{}`},
 		{"run_code", `{"wait":"2.5"}`, `{"wait":2.5}`},

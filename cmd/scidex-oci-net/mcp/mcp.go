@@ -89,7 +89,7 @@ func serveTools(ctx context.Context, s *serve.Service, accept transport) error {
 func newTools(s *serve.Service, scratch string) *tools {
 	under := &s.Lines.Under
 	under.Data, under.Docs = cmp.Or(under.Data, spec.None), cmp.Or(under.Docs, spec.None)
-	return &tools{Service: s, scratch: scratch, bounds: under.WithDefaults(), slots: make(chan struct{}, mostCalls), arguments: map[string]reflect.Type{}}
+	return &tools{Service: s, scratch: scratch, bounds: under.WithDefaults(), slots: make(chan struct{}, mostCalls), looks: make(chan struct{}, 1), arguments: map[string]reflect.Type{}}
 }
 
 // server is the server of the protocol with all tools.

@@ -23,8 +23,9 @@ type tools struct {
 	bounds  spec.Analysis // the limits are the most that a call may ask for
 	slots   chan struct{} // one for each run that has not ended
 	calls   sync.WaitGroup
-	open    sessions // with their calls and runs
-	runs    sync.Map // *run by id, of those that have not ended
+	open    sessions      // with their calls and runs
+	runs    sync.Map      // *run by id, of those that have not ended
+	looks   chan struct{} // for the one that looks for packages
 
 	arguments map[string]reflect.Type // by tool
 }
@@ -34,6 +35,7 @@ func (t *tools) add(s *mcp.Server) {
 	add(t, s, tool("run_code", "Run code", false, "Run code, or a command, in a new sandbox "+network(t.bounds)+`, and wait for its end.
 It starts in /work, which is empty but for the files of this call; files that are left there are the outputs. /data and /docs are what the operator shares, if anything, read-only.
 The answer has the verdict (state, reason, exit_code, message, hints), the end of the logs, the outputs, and small PNG figures as images. It is marked as an error (isError) if the state is not complete: the code failed, for instance.`), t.runCode)
+	add(t, s, tool("get_environment", "Show the environment", true, "What a run has: languages, Python's packages with versions, shared files, limits, network."), t.getEnvironment)
 	add(t, s, tool("wait_run", "Wait for a run", true, "Wait until a run has ended, and answer as run_code does; or as it is then, if that takes longer."), t.waitRun)
 	add(t, s, tool("get_run", "Show a run", true, "Verdict, hints, limits, use and outputs of a run, as they are now."), t.getRun)
 	add(t, s, tool("list_runs", "List runs", true, "Runs, the newest first."), t.listRuns)
