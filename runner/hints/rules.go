@@ -2,47 +2,60 @@ package hints
 
 import "github.com/scidex-ai/scidex-oci/outputs/result"
 
-// rule makes the sentence of one code from facts that it applies to, else "".
+// rule makes the sentence of one code from facts that it applies to, else "". It may be for those alone who can set the flags of the run or change
+// the host: then it names flags, commands or paths of the host.
 type rule struct {
-	code string
-	say  func(Facts) string
+	code  string
+	say   func(Facts) string
+	flags bool
 }
 
 // rules are in the order of a result's hints: first what explains the end.
 var rules = []rule{
-	{Doctor, doctor},
-	{MemoryLimit, memoryLimit},
-	{PidsLimit, pidsLimit},
-	{TimeLimit, timeLimit},
-	{WorkLimit, workLimit},
-	{HostFull, hostFull},
-	{Crashed, crashed},
-	{NotebookPackages, notebookPackages},
-	{BashNeeded, bashNeeded},
-	{ProgramMissing, programMissing},
-	{NoGPU, noGPU},
-	{NoPrivileges, noPrivileges},
-	{ModuleMissing, moduleMissing},
-	{ArgumentsMissing, argumentsMissing},
-	{NoDisplay, noDisplay},
-	{HostRefused, hostRefused},
-	{NoNetwork, noNetwork},
-	{ChangesDirectory, changesDir},
-	{NoDirectory, noDirectory},
-	{LocalFile, localFile},
-	{PathInside, pathInside},
-	{NoData, noData},
-	{NoSuchFile, noSuchFile},
-	{Unreadable, unreadable},
-	{NoInput, noInput},
-	{NoSpace, noSpace},
-	{CrossDevice, crossDevice},
-	{ReadOnly, readOnly},
-	{OutputMissing, outputMissing},
-	{NothingExported, nothingExported},
-	{FilesLost, filesLost},
-	{LogTruncated, logTruncated},
-	{AboveHost, aboveHost},
+	{Doctor, doctor, true},
+	{MemoryLimit, memoryLimit, true},
+	{PidsLimit, pidsLimit, true},
+	{TimeLimit, timeLimit, true},
+	{WorkLimit, workLimit, true},
+	{HostFull, hostFull, true},
+	{Crashed, crashed, true},
+	{NotebookPackages, notebookPackages, true},
+	{BashNeeded, bashNeeded, false},
+	{ProgramMissing, programMissing, true},
+	{NoGPU, noGPU, false},
+	{NoPrivileges, noPrivileges, true},
+	{ModuleMissing, moduleMissing, true},
+	{ArgumentsMissing, argumentsMissing, true},
+	{NoDisplay, noDisplay, false},
+	{HostRefused, hostRefused, true},
+	{NoNetwork, noNetwork, true},
+	{ChangesDirectory, changesDir, false},
+	{NoDirectory, noDirectory, false},
+	{LocalFile, localFile, true},
+	{PathInside, pathInside, false},
+	{NoData, noData, true},
+	{NoSuchFile, noSuchFile, true},
+	{Unreadable, unreadable, true},
+	{NoInput, noInput, true},
+	{NoSpace, noSpace, false},
+	{CrossDevice, crossDevice, false},
+	{ReadOnly, readOnly, false},
+	{OutputMissing, outputMissing, false},
+	{NothingExported, nothingExported, true},
+	{FilesLost, filesLost, false},
+	{LogTruncated, logTruncated, true},
+	{AboveHost, aboveHost, true},
+}
+
+// NamesFlags reports whether the sentences of a code may be for those alone who can set the flags of the run or change the host. A caller who
+// cannot, such as a model, needs others. It is true for a code of a later version.
+func NamesFlags(code string) bool {
+	for _, r := range rules {
+		if r.code == code {
+			return r.flags
+		}
+	}
+	return true
 }
 
 // Of returns the hints of an ended run.

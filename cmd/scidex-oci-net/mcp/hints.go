@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -13,15 +12,12 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// ofOperator matches what a model cannot follow: flags, commands and paths of the host, and what a person pipes in.
-var ofOperator = regexp.MustCompile(`--[a-z]|\b(?:apt|pip|chmod|scidex-oci)\b|on the host|your (?:directory|active)|its owner|a pipe|this processor|kernel log`)
-
-// hints are those that a model can follow. A sentence that it cannot is replaced by what it can do about an end of that kind, and left
-// out if that is nothing.
+// hints are those that a model can follow: a sentence for those who can set the flags of a run or change the host is replaced by what a model
+// can do about an end of that kind, and left out if that is nothing.
 func (t *tools) hints(all []result.Hint) []result.Hint {
 	model := []result.Hint{}
 	for _, h := range all {
-		if ofOperator.MatchString(h.Message) {
+		if hints.NamesFlags(h.Code) {
 			h.Message = advice(t.bounds)[h.Code]
 		}
 		if h.Message != "" {
@@ -46,14 +42,15 @@ func advice(most spec.Analysis) map[string]string {
 		hints.HostFull:         "the disk of this machine is nearly full: tell the operator",
 		hints.Crashed:          "the program or a library crashed: call less of it at a time, or use another one",
 		hints.NotebookPackages: "what runs notebooks is missing here: give the code itself",
-		hints.NoPrivileges:     "a run cannot install packages: do without, bring a module of your own in files, or ask the operator for them",
-		hints.ModuleMissing:    "a package is missing here, and " + lacking,
-		hints.ProgramMissing:   "a program is missing here, and " + lacking,
+		hints.NoPrivileges:     "a run cannot be root or install packages: leave out sudo, and do without, bring a module of your own in files, or ask the operator for them",
+		hints.ModuleMissing:    "a package is missing here (get_environment lists those that there are), and " + lacking,
+		hints.ProgramMissing:   "a program is missing here (get_environment lists the languages that there are; Python is python3), and " + lacking,
 		hints.ArgumentsMissing: "the code wants more arguments: give them in args, or at the end of command",
-		hints.NoNetwork:        "a run has no network: " + bring,
+		hints.NoNetwork:        "a run is " + network(most) + ": " + bring,
+		hints.HostRefused:      "a run is " + network(most) + ": " + bring,
 		hints.LocalFile:        "this machine's files are not there for a run: " + bring,
 		hints.NoData:           "the operator shares no such directory: " + bring,
-		hints.NoSuchFile:       "there is no such file for this run: list the directory to see what there is, or " + bring,
+		hints.NoSuchFile:       "there is no such file for this run (get_environment lists those that the operator shares): " + bring + "; to write one, create its directory first",
 		hints.Unreadable:       "a run may not read that: " + bring,
 		hints.NoInput:          "a run has nothing at standard input: read a file",
 	}
