@@ -78,7 +78,7 @@ func (b *batchInvocation) refusedAt(number int, err error) error {
 }
 
 func (b *batchInvocation) started(line dispatch.Line) {
-	b.progress.Begin(line.Number, line.Analysis.ID, time.Duration(line.Analysis.WithDefaults().Timeout))
+	b.progress.Begin(line.Number, line.Analysis.ID)
 }
 
 func (b *batchInvocation) used(line dispatch.Line, id string, usage event.Usage) {

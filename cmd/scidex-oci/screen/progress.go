@@ -12,7 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
-// Progress shows the jobs of a batch on a terminal: a line for each that runs, and the totals.
+// Progress shows the jobs of a batch on a terminal: a line for each that runs, and the totals. How far a job has come is not
+// known: its line has what it has used.
 type Progress struct {
 	terminal *Terminal
 	total    int // jobs in all, -1 where unknown
@@ -32,15 +33,11 @@ func (c Counts) done() int { return c.Complete + c.Failed + c.Errors }
 
 // runningJob is a running job. Jobs are shown in the order of their numbers.
 type runningJob struct {
-	number  int
-	timeout time.Duration
-	id      string
-	last    *event.Usage // nil before the first report
-	since   time.Time
+	number int
+	id     string
+	last   *event.Usage // nil before the first report
+	since  time.Time
 }
-
-// barWidth is that of the bar of an analysis, in columns.
-const barWidth = 20
 
 // NewProgress makes the progress of total jobs, -1 where unknown; parallel of them run at once.
 func NewProgress(terminal *Terminal, total, parallel int) *Progress {
@@ -48,9 +45,9 @@ func NewProgress(terminal *Terminal, total, parallel int) *Progress {
 }
 
 // Begin adds a job that runs from now on.
-func (p *Progress) Begin(number int, id string, timeout time.Duration) {
+func (p *Progress) Begin(number int, id string) {
 	p.mu.Lock()
-	p.running[number] = &runningJob{number: number, id: id, timeout: timeout, since: time.Now()}
+	p.running[number] = &runningJob{number: number, id: id, since: time.Now()}
 	p.mu.Unlock()
 	p.draw()
 }
@@ -113,7 +110,7 @@ func (p *Progress) text(now time.Time) string {
 	return strings.Join(append(lines, p.totals(now)), "\n")
 }
 
-// text is the status of one analysis, with a bar of how much of its time it has used.
+// text is the status of one analysis.
 func (r *runningJob) text(now time.Time) string {
 	elapsed := now.Sub(r.since).Milliseconds()
 	if r.last != nil && r.last.Suspended {
@@ -121,17 +118,12 @@ func (r *runningJob) text(now time.Time) string {
 	} else if r.last != nil {
 		elapsed = max(elapsed, r.last.ElapsedMS)
 	}
-	full := 0
-	if r.timeout > 0 {
-		full = int(min(int64(barWidth), int64(barWidth)*elapsed/r.timeout.Milliseconds()))
-	}
-	bar := "[" + strings.Repeat("#", full) + strings.Repeat(".", barWidth-full) + "]"
 	if r.last == nil {
-		return bar + " " + Escape(r.id) + "  " + Clock(elapsed)
+		return Escape(r.id) + "  " + Clock(elapsed)
 	}
 	usage := *r.last
 	usage.ElapsedMS = elapsed
-	return bar + " " + StatusLine(r.id, usage)
+	return StatusLine(r.id, usage)
 }
 
 func (p *Progress) totals(now time.Time) string {

@@ -13,7 +13,7 @@ func TestProgress(t *testing.T) {
 	p := NewProgress(&Terminal{to: &shown, width: 100, height: 5}, 100, 4)
 	now := p.since
 	for number := range 4 {
-		p.Begin(number+1, "id\x1b", time.Minute)
+		p.Begin(number+1, "id\x1b")
 	}
 	for _, r := range p.running {
 		r.since = now
@@ -21,8 +21,8 @@ func TestProgress(t *testing.T) {
 	p.Use(1, "one", event.Usage{ElapsedMS: 30_000, CPUMS: 4_000, MemoryBytes: 1 << 20, Processes: 2, Suspended: true})
 	p.End(2, func(c *Counts) { c.Failed++ })
 	got := p.text(now.Add(2 * time.Second))
-	want := `[##########..........] one  0:30  cpu 0:04  memory 1MiB  processes 2  suspended
-[....................] id\x1b  0:02
+	want := `one  0:30  cpu 0:04  memory 1MiB  processes 2  suspended
+id\x1b  0:02
 and one more
 1 of 100 done  1 failed  0 errors  4 jobs  0:02  30.0/min  99 left, about 3:18`
 	if got != strings.ReplaceAll(want, "one more", "1 more") {
