@@ -13,8 +13,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 )
 
-// batchFailuresNamed is how many lines that are not complete the end of a batch names.
-const batchFailuresNamed = 5
+// batchFailuresNamed is how many lines that are not complete the end of a batch names, and batchInSight how many printed lines are still
+// seen then, so that it need not name them again.
+const batchFailuresNamed, batchInSight = 5, 10
 
 // batchFailures are the lines that are not complete.
 type batchFailures struct {
@@ -54,7 +55,7 @@ func (f *batchFailures) add(line dispatch.Line, o dispatch.Outcome) {
 // nameFailures says which lines were the first that are not complete, why, and how to see all.
 func (b *batchInvocation) nameFailures() {
 	f := &b.failures
-	if f.number == 0 {
+	if f.number == 0 || f.number <= batchFailuresNamed && b.report.Shown() <= batchInSight {
 		return
 	}
 	b.say(f.title())

@@ -21,6 +21,7 @@ type Lines struct {
 	terminal *screen.Terminal
 	stdout   *screen.LenientWriter
 	human    bool
+	shown    int            // lines for a person
 	named    bool           // standard error names what is not complete, if standard output has JSON
 	palette  screen.Palette // of standard output
 	errors   screen.Palette // of standard error
@@ -58,12 +59,22 @@ func (r *Lines) Print(number int, res result.Result, earlier bool) {
 	r.PrintJSON(number, res)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case r.human:
-		_, _ = r.stdout.Write([]byte(sentence(r.palette, res, earlier) + "\n"))
-	case r.named && res.State != outcome.Complete:
-		fmt.Fprintln(r.terminal, sentence(r.errors, res, earlier))
+	if !r.human && (!r.named || res.State == outcome.Complete) {
+		return
 	}
+	r.shown++
+	if r.human {
+		_, _ = r.stdout.Write([]byte(sentence(r.palette, res, earlier) + "\n"))
+		return
+	}
+	fmt.Fprintln(r.terminal, sentence(r.errors, res, earlier))
+}
+
+// Shown is how many lines for a person were printed.
+func (r *Lines) Shown() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.shown
 }
 
 // PrintJSON is Print without a line for a person.
