@@ -104,6 +104,7 @@ type batchInvocation struct {
 	failures  batchFailures
 	named     plan.Named
 	apart     bool // no two lines overlap
+	unnamed   bool // a line has no id
 	idle      int  // see batch.Batch
 }
 
@@ -234,6 +235,7 @@ func (b *batchInvocation) closeEvents() {
 
 // check refuses a line before the first start. With --resume, it needs an id; what it names may be gone if it is complete.
 func (b *batchInvocation) check(line dispatch.Line) error {
+	b.unnamed = b.unnamed || line.Analysis.ID == ""
 	switch {
 	case !b.options.resume:
 		return cmp.Or(b.named.Check(line.Analysis), b.checkExport(line))

@@ -111,7 +111,7 @@ func (b *batchInvocation) skipped(s batch.Summary) error {
 		if line.Number > s.Last {
 			b.junit.writer.Add(junit.Case{
 				Name: line.Name(), Class: junitClass, End: junit.Skipped,
-				Reason: "not_started", Message: "not started, because the batch ended before" + b.options.leftBy(),
+				Reason: "not_started", Message: "not started, because the batch ended before" + b.options.leftBy(!b.unnamed),
 			})
 		}
 	}

@@ -62,12 +62,13 @@ func (o *batchOptions) merge() error {
 	return nil
 }
 
-// leftBy says what takes up lines that were not started: --resume passes over those that --rerun was to run again.
-func (o *batchOptions) leftBy() string {
-	switch batch.Rerun(o.rerun) {
-	case batch.RerunAll:
+// leftBy says what takes up lines that were not started: --resume passes over those that --rerun was to run again. Lines
+// without an id are not known again.
+func (o *batchOptions) leftBy(ids bool) string {
+	switch rerun := batch.Rerun(o.rerun); {
+	case rerun == batch.RerunAll || !ids:
 		return "" // it would run all others again as well
-	case batch.RerunNone:
+	case rerun == batch.RerunNone:
 		return ", which --resume takes up"
 	default:
 		return ", which --rerun " + o.rerun + " takes up"

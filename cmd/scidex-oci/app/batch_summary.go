@@ -24,7 +24,7 @@ func (b *batchInvocation) summary(s batch.Summary, total int) string {
 	if ran := s.Complete + s.Failed - s.Passed; ran > 0 && took > 0 {
 		text += fmt.Sprintf("; %s by %s, %s", format.Duration(took.Milliseconds()), format.Count(b.options.jobs, "job", "jobs"), screen.Rate(float64(ran)/took.Seconds()))
 	}
-	return text + changedSince(s) + takenIDs(s) + notStarted(s, total, b.options.leftBy())
+	return text + changedSince(s) + takenIDs(s) + notStarted(s, total, b.options.leftBy(!b.unnamed))
 }
 
 // changedSince says how many results are of another request or script than the lines have now, and the way out.
@@ -63,6 +63,8 @@ func notStarted(s batch.Summary, total int, way string) string {
 	switch {
 	case s.Signal != nil:
 		why = "ended by " + s.Signal.Name
+	case s.Full && total == s.Done():
+		return "" // the last line was one of them
 	case s.Full:
 		why = "enough have failed"
 	case s.Err != nil:

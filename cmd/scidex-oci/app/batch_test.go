@@ -65,6 +65,7 @@ func TestLeft(t *testing.T) {
 		rerun batch.Rerun
 		want  string
 	}{
+		{batch.Summary{Failed: 2, Full: true}, 2, "", ""},
 		{batch.Summary{Complete: 2}, 2, "", ""},
 		{batch.Summary{Complete: 2, Signal: signal}, 2, "", "; ended by SIGINT"},
 		{batch.Summary{Complete: 2, Signal: signal}, 3, "", "; ended by SIGINT: 1 line was not started, which --resume takes up"},
@@ -74,9 +75,12 @@ func TestLeft(t *testing.T) {
 		{batch.Summary{Complete: 2, Signal: signal}, 3, batch.RerunAll, "; ended by SIGINT: 1 line was not started"},
 	} {
 		o := batchOptions{rerun: string(test.rerun)}
-		if got := notStarted(test.s, test.total, o.leftBy()); got != test.want {
+		if got := notStarted(test.s, test.total, o.leftBy(true)); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
+	}
+	if way := (&batchOptions{}).leftBy(false); way != "" {
+		t.Errorf("lines without ids: %q", way)
 	}
 }
 

@@ -163,10 +163,11 @@ func (l *loop) take(next item) {
 		l.next = &next.line
 		return
 	}
-	l.read = true
 	if !errors.Is(next.err, io.EOF) {
+		l.drain()
 		l.summary.Err = next.err
 	}
+	l.read = true
 }
 
 // start starts the next line, if it may be started and has a slot.

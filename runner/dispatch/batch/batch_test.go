@@ -287,6 +287,29 @@ func TestRunDrainsWhileItsSourceWaits(t *testing.T) {
 	}
 }
 
+// A source that cannot be read further ends a batch early, which is reported while others run.
+func TestRunDrainsAfterALineThatCannotBeRead(t *testing.T) {
+	draining := make(chan struct{})
+	b := Batch{Jobs: 1, Draining: func() { close(draining) }, Work: workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.Outcome {
+		<-draining
+		return ended(outcome.Complete)
+	})}
+	if s := b.Run(t.Context(), &broken{few{last: 1}}, nil); s.Complete != 1 || s.Err == nil {
+		t.Errorf("%+v", s)
+	}
+}
+
+// broken cannot be read after its last line.
+type broken struct{ few }
+
+func (b *broken) Next() (dispatch.Line, error) {
+	line, err := b.few.Next()
+	if err != nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return line, err
+}
+
 // stop asks one run of many to end.
 func TestRunStopsOneAlone(t *testing.T) {
 	began, heard := make(chan int, 2), make(chan request.StopSignal, 4)
