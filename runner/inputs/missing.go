@@ -3,6 +3,7 @@ package inputs
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -20,6 +21,19 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string { return fmt.Sprintf("%s %q: does not exist", e.Flag, e.Path) }
+
+// Missing is the error of opening a file that a user named, what: if it does not exist, with what was probably meant.
+func Missing(what, path string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return Likely(&MissingError{Flag: what, Path: path})
+}
+
+// namesFile reports whether only a file can be meant.
+func (e *MissingError) namesFile() bool {
+	return !strings.HasPrefix(e.Flag, "--") || e.Flag == "--script"
+}
 
 // Likely adds to the error of a missing file what was probably meant. It looks at the directories of the host, so it is for
 // their user only.
@@ -108,7 +122,7 @@ func (e *MissingError) names(dir, rest string) []string {
 	names, _ := d.Names(maxSearched) // what could be read will do
 	return slices.DeleteFunc(names, func(name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name, rest))
-		return err != nil || e.Flag != "--input" && info.IsDir() == strings.HasSuffix(e.Flag, "script")
+		return err != nil || e.Flag != "--input" && info.IsDir() == e.namesFile()
 	})
 }
 

@@ -118,7 +118,7 @@ var onCommandLine = map[string]refusal{
 	"unknown flag =":     {args: flags("--tiemout=5s", "--", "true"), words: flags(`"--tiemout"`, `did you mean "--timeout"?`)},
 	"runtime unknown":    {args: flags("--runtime", "science", "--", "true"), words: flags(`"science"`, "no config file names runtimes", "./science")},
 	"flag without value": {args: flags("--memory"), words: flags("--memory", "needs a value")},
-	"file missing":       {args: flags("-f", "nowhere.yaml"), words: flags("manifest", "nowhere.yaml", "no such file")},
+	"file missing":       {args: flags("-f", "nowhere.yaml"), words: flags("manifest", "nowhere.yaml", "does not exist")},
 	"file twice":         {args: flags("-f", "nowhere.yaml", "--again", "$ID"), words: flags("--file", "--again")},
 	"again unknown":      {args: flags("--again", "$ID"), words: flags("no run", "scidex-oci ls")},
 	"again with id":      {args: flags("--again", "$ID", "--id", "$ID"), words: flags("--again", "--id")},

@@ -1,10 +1,8 @@
 package app
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
@@ -94,11 +92,8 @@ func seenFrom(dir, here, script string) (string, error) {
 // checkScript refuses a script that run would refuse.
 func checkScript(path string) error {
 	f, all, err := userfile.Open(path, userfile.WriterWait)
-	if errors.Is(err, fs.ErrNotExist) {
-		return inputs.Likely(&inputs.MissingError{Flag: "script", Path: path})
-	}
 	if err != nil {
-		return fmt.Errorf("script: %w", err)
+		return inputs.Missing("script", path, err)
 	}
 	defer f.Close()
 	line, err := spec.FirstLine(all)

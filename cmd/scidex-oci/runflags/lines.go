@@ -20,6 +20,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/admission"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch/sweep"
+	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -50,7 +51,7 @@ func OpenLines(k Parser, name string) (*Lines, error) {
 	path := options.Absolute(k.Dir, name)
 	f, all, err := userfile.Open(path, userfile.WriterWait)
 	if err != nil {
-		return nil, fmt.Errorf("batch: %w; give a file of JSON lines, or - for standard input", err)
+		return nil, inputs.Missing("batch", path, err)
 	}
 	l.Name, l.from, l.dir, l.Close = name, all, filepath.Dir(path), f.Close
 	info, err := f.Stat()

@@ -15,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -113,7 +114,7 @@ func (k Parser) manifest(file string) (spec.Analysis, error) {
 	}
 	data, err := userfile.Read(file, k.stdin)
 	if err != nil {
-		return spec.Analysis{}, fmt.Errorf("manifest: %w", err)
+		return spec.Analysis{}, inputs.Missing("manifest", file, err)
 	}
 	a, err := spec.ParseManifest(data, file)
 	if err != nil {

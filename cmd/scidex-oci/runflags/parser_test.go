@@ -204,7 +204,7 @@ func TestRefusedRequests(t *testing.T) {
 		{[]string{"--again", "a", "-f", manifest}, "both name a request"},
 		{[]string{"--again", "a"}, `no run "a" in this catalog`},
 		{[]string{"--again", "a", "--id", "b"}, "leave --id out"},
-		{[]string{"-f", filepath.Join(dir, "none.yaml")}, "no such file"},
+		{[]string{"-f", filepath.Join(dir, "none.yaml")}, "does not exist"},
 		{[]string{"-f", broken}, `broken.yaml:2: `},
 		{[]string{"-f", broken}, `"memory"`},
 	}
