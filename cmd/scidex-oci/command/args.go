@@ -17,6 +17,9 @@ func Args(c *cli.Context, least, most int) ([]string, error) {
 			what = "it takes none"
 		}
 		name := strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ") // messages start with the name of the program
+		if len(given) == 0 && strings.Trim(c.Command.ArgsUsage, ".") == "ID" && !strings.HasPrefix(name, "queue ") {
+			what += ", such as @last"
+		}
 		return nil, Usagef("%s: %s; %s", name, format.Count(len(given), "argument", "arguments"), what)
 	}
 	return given, nil
