@@ -34,6 +34,9 @@ func newListCommand(p *command.Program) *cli.Command {
 	}
 }
 
+// listed is how many runs are listed unless a number is given.
+const listed = 50
+
 // listOptions are the options of ls.
 type listOptions struct {
 	filter             options.Filter
@@ -41,7 +44,7 @@ type listOptions struct {
 }
 
 func (o *listOptions) flags() []cli.Flag {
-	return append(options.List(o.filter.Flags("at most `N` runs, 0 for all (default: 50)", 50)...), options.List(
+	return append(options.List(o.filter.Flags(fmt.Sprintf("at most `N` runs, 0 for all (default: %d)", listed), listed)...), options.List(
 		o.filter.TextFlag(),
 		options.Bool(&o.watch, "watch", "on a terminal: show the list again every second, until Ctrl-C", "w"),
 		options.Bool(&o.json, "json", "one JSON object a line"),
@@ -72,7 +75,7 @@ func runList(ctx context.Context, p *command.Program, st *stores.Stores, o listO
 	if len(runs) == 0 {
 		fmt.Fprintln(p.Stderr, o.nothing())
 	}
-	if filter.Limit > 0 && len(runs) == filter.Limit {
+	if filter.Limit == listed && len(runs) == listed {
 		fmt.Fprintf(p.Stderr, "scidex-oci: these are the newest %d; --limit 0 lists all\n", len(runs))
 	}
 	return nil
