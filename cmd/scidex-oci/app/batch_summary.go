@@ -24,6 +24,9 @@ func (b *batchInvocation) summary(s batch.Summary, total int) string {
 	if ran := s.Complete + s.Failed - s.Passed; ran > 0 && took > 0 {
 		text += fmt.Sprintf("; %s by %s, %s", format.Duration(took.Milliseconds()), format.Count(b.options.jobs, "job", "jobs"), screen.Rate(float64(ran)/took.Seconds()))
 	}
+	if name := b.lines.SweepName(); name != "" {
+		text += "; sweep " + name
+	}
 	return text + changedSince(s) + takenIDs(s) + notStarted(s, total, b.options.leftBy(!b.unnamed))
 }
 
