@@ -21,6 +21,8 @@ def in_keywords(code: str, message: str) -> str:
     """The message of a hint, or of a refusal, with keywords of run instead of flags: ``memory=SIZE`` for ``--memory SIZE``."""
     if code == "arguments_missing":
         return f"{_PLACE_OF_ARGUMENTS.split(message)[0]}: {_ARGUMENTS}"
+    if code == "no_input":
+        message = message.replace("pass a file or a pipe; a terminal is not passed on", "give it as stdin")
     return _FLAG.sub(_keyword, _COMMAND.sub(_list, message))
 
 

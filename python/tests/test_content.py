@@ -91,6 +91,10 @@ class ContentTest(Case):
         again = scidex_oci.run(again=result.id, stdin="another", tool=self.tool, check=True)
         self.assertEqual((again.attempt, again.stdout()), (2, b"another\n"))
 
+    def test_hint_at_stdin(self) -> None:
+        hint, = scidex_oci.run(code="input()", tool=self.tool).hints
+        self.assertEqual((hint.code, hint.message), ("no_input", "nothing was at standard input: give it as stdin"))
+
     def test_paths_with_stdin(self) -> None:
         (self.dir / "d").mkdir()
         (self.dir / "d" / "a").write_text("data\n")
