@@ -232,6 +232,14 @@ func eventsPage(t *testing.T) string {
 		}
 		data := s.resolve(rule.Then.Properties.Data)
 		text += "\n## " + rule.If.Properties.Type.Const + "\n\n" + fmt.Sprint(data["description"]) + "\n\n" + s.table(data)
+		if ref, ok := data["$ref"].(string); ok {
+			of := map[string]string{"result.json": "", "result.json#/$defs/request": "`requests.list[]` of "}
+			which, known := of[ref]
+			if !known {
+				t.Errorf("%s is an object of another schema: %s", rule.If.Properties.Type.Const, ref)
+			}
+			text += "\nIt also has the fields of " + which + "[a result](result.md).\n"
+		}
 	}
 	return text
 }
@@ -311,6 +319,9 @@ func (s schema) below(field map[string]any) map[string]any {
 
 // kind is the type of a field, or its values.
 func (s schema) kind(field map[string]any) string {
+	if _, ok := field["$ref"]; ok {
+		return "as in [a result](result.md)"
+	}
 	if values, ok := field["enum"].([]any); ok {
 		var all []string
 		for _, v := range values {
