@@ -16,7 +16,7 @@ var blocks = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 func TestDocumentedCommands(t *testing.T) {
 	for _, document := range []string{
 		"README.md", "docs/batch.md", "docs/crate.md", "docs/events.md", "docs/failed.md", "docs/inputs.md", "docs/long-runs.md", "docs/programs.md",
-		"docs/replay.md", "docs/report.md", "docs/results.md", "docs/settings.md", "docs/statement.md", "docs/sweeps.md", "docs/tutorial.md",
+		"docs/replay.md", "docs/report.md", "docs/results.md", "docs/settings.md", "docs/sign.md", "docs/sweeps.md", "docs/tutorial.md",
 	} {
 		t.Run(filepath.Base(document), func(t *testing.T) {
 			t.Parallel()
