@@ -63,8 +63,8 @@ func (p *puller) check(m ocispec.Manifest) error {
 			return fmt.Errorf("layer %s: %w", layer.Digest, err)
 		}
 		sum += layer.Size
-		if sum > p.MaxBytes {
-			return fmt.Errorf("its layers have more than the %d bytes that are allowed", p.MaxBytes)
+		if sum > maxBytes {
+			return fmt.Errorf("its layers have more than the %d bytes that are allowed", int64(maxBytes))
 		}
 	}
 	return nil
@@ -83,11 +83,12 @@ func checkLayer(layer ocispec.Descriptor) error {
 }
 
 // checkConfig refuses an image of another platform, or with a config that contradicts its manifest.
-func checkConfig(data []byte, layers int, want ocispec.Platform) error {
+func checkConfig(data []byte, layers int) error {
 	var config ocispec.Image
 	if err := json.Unmarshal(data, &config); err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
+	want := machine()
 	if config.OS != want.OS || config.Architecture != want.Architecture {
 		return fmt.Errorf("the image is for %s; this machine needs %s", layout.PlatformName(config.Platform), layout.PlatformName(want))
 	}

@@ -23,7 +23,7 @@ func (p *puller) connect() (done func()) {
 	client := &http.Client{
 		Transport: &retry.Transport{
 			Base:   to,
-			Policy: func() retry.Policy { return retryPolicy{first: p.Backoff, mirror: p.from.mirror, log: p.Log} },
+			Policy: func() retry.Policy { return retryPolicy{first: p.backoff, mirror: p.from.mirror, log: p.Log} },
 		},
 		CheckRedirect: checkRedirect,
 	}
@@ -44,10 +44,10 @@ func (p *puller) connect() (done func()) {
 
 func (p *puller) transport() *http.Transport {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.ResponseHeaderTimeout = p.Stall
+	transport.ResponseHeaderTimeout = p.stall
 	transport.DisableCompression = true // sizes and digests are of stored bytes
 	// One HTTP/2 connection carries all requests: a retry must not use a dead one.
-	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: p.Stall / 2, PingTimeout: p.Stall / 2}
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: p.stall / 2, PingTimeout: p.stall / 2}
 	transport.MaxResponseHeaderBytes = 1 << 20
 	return transport
 }

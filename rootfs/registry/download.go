@@ -32,7 +32,7 @@ type download struct {
 }
 
 func (d *download) run(ctx context.Context) error {
-	pause := backoff.Backoff{First: d.Backoff}
+	pause := backoff.Backoff{First: d.backoff}
 	for failures, from := 0, d.to.Offset(); ; failures++ {
 		err := d.attempt(ctx)
 		if err == nil {
@@ -83,11 +83,11 @@ func (d *download) receive(ctx context.Context) error {
 		return refused(err)
 	}
 	d.Progress(d.desc, d.to.Offset())
-	watch := time.AfterFunc(d.Stall, func() { cancel(errStalled) })
+	watch := time.AfterFunc(d.stall, func() { cancel(errStalled) })
 	defer watch.Stop()
 	buffer := make([]byte, 128<<10)
 	for {
-		watch.Reset(d.Stall)
+		watch.Reset(d.stall)
 		n, err := body.Read(buffer)
 		watch.Stop()
 		if _, err := d.to.Write(buffer[:n]); err != nil {

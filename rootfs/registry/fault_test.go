@@ -209,7 +209,7 @@ func testStalledConnectionIsGivenUp(t *testing.T, s *site) {
 		<-r.Context().Done() // the client's end of it
 	}))
 	o := options()
-	o.Stall = 2 * time.Second
+	o.stall = 2 * time.Second
 	desc, err := pull(t, s.ref, l, o)
 	must(t, err)
 	s.expectWhole(t, l, desc)
@@ -231,7 +231,7 @@ func testStalledUploadIsGivenUp(t *testing.T, s *site) {
 		next.ServeHTTP(w, r)
 	})
 	o := options()
-	o.Stall = 2 * time.Second
+	o.stall = 2 * time.Second
 	_, err := Push(t.Context(), mustParse(t, s.Address+"/outputs/large:1"), o, Artifact{Type: "application/vnd.example", Files: []File{file}})
 	must(t, err)
 	if held.Load() != 1 || opened.Load() < 2 { // more often if this machine itself is suspended or overloaded

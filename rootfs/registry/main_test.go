@@ -46,7 +46,7 @@ func password(context.Context, string, string) (auth.Credential, error) {
 	return auth.Credential{Username: registrytest.User, Password: registrytest.Password}, nil
 }
 
-func options() Options { return Options{Credentials: password, Backoff: time.Millisecond} }
+func options() Options { return Options{Credentials: password, backoff: time.Millisecond} }
 
 func empty(t *testing.T) *layout.Layout {
 	t.Helper()

@@ -185,7 +185,7 @@ func testMirrorHangs(t *testing.T, m *mirrored) {
 		m.Fail(nil)
 		m.mirror.Fail(on(tc.of, always, tc.hang))
 		o := m.options(m.mirror.Address)
-		o.Stall = 2 * time.Second
+		o.stall = 2 * time.Second
 		m.expect(t, o, "level=WARN", "a mirror is passed over")
 		asked := 0
 		for _, r := range m.mirror.Seen(tc.of) {

@@ -21,10 +21,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/rootfs/layout"
 )
 
-// Options of a pull; the zero value pulls anonymously for this machine's architecture.
+// Options of a pull or a push; the zero value is anonymous.
 type Options struct {
-	// Platform is what the image must run on; without an Architecture, this machine's.
-	Platform ocispec.Platform
 	// Credentials authenticate requests; nil is anonymous.
 	Credentials Credentials
 	// PlainHTTP disables TLS for the registry, not for its mirrors. Loopback addresses are tried with TLS first, and without
@@ -34,44 +32,40 @@ type Options struct {
 	Sites map[string]Site
 	// CertDirs are searched for HOST[:PORT] with a host's certificates; see the function CertDirs.
 	CertDirs []string
-	// MaxBytes bounds the total download; 0 means 32 GiB.
-	MaxBytes int64
 	// Progress, if not nil, receives the bytes present of a blob, concurrently.
 	Progress func(blob ocispec.Descriptor, done int64)
 	// Log receives retries and mirrors that failed; nil discards them.
 	Log *slog.Logger
-	// Stall is the timeout of an idle connection, which is then retried; 0 means a minute. A mirror is skipped then,
-	// after at most 30 seconds.
-	Stall time.Duration
-	// Backoff is the first pause before a retry, which doubles; 0 means half a second.
-	Backoff time.Duration
 	// UserAgent is sent with all requests; "" means scidex-oci.
 	UserAgent string
+
+	stall   time.Duration // the timeout of an idle connection, which is then retried; 0 means a minute
+	backoff time.Duration // the first pause before a retry, which doubles; 0 means half a second
 }
 
 func (o *Options) applyDefaults() {
-	if o.Platform.Architecture == "" {
-		o.Platform = ocispec.Platform{OS: "linux", Architecture: runtime.GOARCH}
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = 32 << 30
-	}
 	if o.Progress == nil {
 		o.Progress = func(ocispec.Descriptor, int64) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Stall == 0 {
-		o.Stall = time.Minute
+	if o.stall == 0 {
+		o.stall = time.Minute
 	}
-	if o.Backoff == 0 {
-		o.Backoff = time.Second / 2
+	if o.backoff == 0 {
+		o.backoff = time.Second / 2
 	}
 	if o.UserAgent == "" {
 		o.UserAgent = "scidex-oci"
 	}
 }
+
+// maxBytes bounds the layers of an image together.
+const maxBytes = 32 << 30
+
+// machine is what an image must run on.
+func machine() ocispec.Platform { return ocispec.Platform{OS: "linux", Architecture: runtime.GOARCH} }
 
 // mirrorStall bounds how long a mirror holds up a pull that another source may serve.
 const mirrorStall = 30 * time.Second
@@ -113,7 +107,7 @@ func (o *Options) pullFromAny(ctx context.Context, ref Reference, into *layout.L
 	for _, from := range sources {
 		p := &puller{Options: *o, from: from, into: into}
 		if from.mirror {
-			p.Stall = min(p.Stall, mirrorStall)
+			p.stall = min(p.stall, mirrorStall)
 		}
 		desc, err = p.pullOnce(ctx)
 		if err == nil || !from.mirror || final(ctx, err) {
@@ -156,7 +150,7 @@ func (p *puller) pull(ctx context.Context) (ocispec.Descriptor, error) {
 		if err != nil {
 			return desc, err
 		}
-		if desc, err = layout.Choose(index.Manifests, p.Platform); err != nil {
+		if desc, err = layout.Choose(index.Manifests, machine()); err != nil {
 			return desc, err
 		}
 		if data, err = p.manifest(ctx, desc); err != nil {
@@ -226,7 +220,7 @@ func (p *puller) blobs(ctx context.Context, m ocispec.Manifest) error {
 	if err != nil {
 		return err
 	}
-	if err := checkConfig(config, len(m.Layers), p.Platform); err != nil {
+	if err := checkConfig(config, len(m.Layers)); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)

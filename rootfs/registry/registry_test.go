@@ -145,13 +145,6 @@ func TestPullChoosesThePlatform(t *testing.T) {
 	expectRefusal(t, err, "the image is for linux/s390x; this machine needs linux/"+runtime.GOARCH)
 	_, err = pull(t, server.Address+"/only:1", l, options())
 	expectRefusal(t, err, "there is no image for linux/"+runtime.GOARCH, "linux/s390x", "linux/ppc64le")
-	desc, err = pull(t, server.Address+"/both:1", l, Options{
-		Credentials: password, Platform: ocispec.Platform{OS: "linux", Architecture: "s390x"},
-	})
-	must(t, err)
-	if want := registrytest.Manifest(t, foreign); desc.Digest.String() != want {
-		t.Errorf("chose %s, want %s", desc.Digest, want)
-	}
 }
 
 func testPullsOfOneImageShareTheWork(t *testing.T, s *site) {

@@ -21,7 +21,7 @@ func (p *puller) upload(ctx context.Context, file File) error {
 	if err != nil || there {
 		return err
 	}
-	pause := backoff.Backoff{First: p.Backoff}
+	pause := backoff.Backoff{First: p.backoff}
 	for try := 1; ; try++ {
 		err := p.send(ctx, desc, file)
 		if err == nil || !retryable(err) || try == maxTries {
@@ -43,9 +43,9 @@ func (p *puller) send(ctx context.Context, desc ocispec.Descriptor, file File) e
 	defer content.Close()
 	sending, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	watch := newWatch(p.Stall, func() { cancel(errNotTaken) })
+	watch := newWatch(p.stall, func() { cancel(errNotTaken) })
 	defer watch.Stop()
-	err = p.repo.Blobs().Push(sending, desc, &watched{content, watch, p.Stall})
+	err = p.repo.Blobs().Push(sending, desc, &watched{content, watch, p.stall})
 	if err != nil && errors.Is(context.Cause(sending), errNotTaken) {
 		return errNotTaken
 	}

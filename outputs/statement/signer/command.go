@@ -2,6 +2,7 @@ package signer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
@@ -30,8 +31,8 @@ const (
 type Command struct {
 	Words     []string // the first is a program, by its path or in PATH
 	PublicKey string   // the file of the public key
-	// Timeout ends the command; 0 is 30 s.
-	Timeout time.Duration
+
+	timeout time.Duration // a test's; 0: commandTimeout
 }
 
 // trialType is the type of the message that Open lets the command sign: it is no statement.
@@ -66,10 +67,7 @@ func (s commandSigner) Public() statement.PublicKey { return s.public }
 // Sign calls the command. Its process group is killed if it takes too long, and the command itself also when the
 // calling thread ends.
 func (s commandSigner) Sign(ctx context.Context, message []byte) ([]byte, error) {
-	timeout := s.command.Timeout
-	if timeout == 0 {
-		timeout = commandTimeout
-	}
+	timeout := cmp.Or(s.command.timeout, commandTimeout)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	words := s.command.Words

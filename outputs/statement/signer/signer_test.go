@@ -119,7 +119,7 @@ func TestCommand(t *testing.T) {
 			command := signing(t, private, c.print)
 			command.PublicKey = public
 			if c.want != "" {
-				command.Timeout = 2 * time.Second // only ends those that hang
+				command.timeout = 2 * time.Second // only ends those that hang
 			}
 			s, err := command.Open(t.Context())
 			if c.want == "" {
