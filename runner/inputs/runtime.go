@@ -69,7 +69,7 @@ func (o Opener) openRuntime(set *Set, a spec.Analysis) error {
 	if set.Runtime.Links, err = linksTo(base.hops, rows, a); err != nil {
 		return fmt.Errorf("%s: %w", in, err)
 	}
-	return o.bindHostDirs(set, rows, a)
+	return o.bindHostDirs(set, rows)
 }
 
 // NotARuntime refuses a file as a runtime. If the file is in an environment's bin, the error names that environment.
@@ -157,7 +157,7 @@ func isWithin(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-func (o Opener) bindHostDirs(set *Set, rows []hostDir, a spec.Analysis) error {
+func (o Opener) bindHostDirs(set *Set, rows []hostDir) error {
 	for _, row := range rows {
 		real, err := filepath.EvalSymlinks(row.path)
 		if err != nil {

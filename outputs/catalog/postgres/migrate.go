@@ -55,10 +55,10 @@ func (c *Catalog) upToDate(ctx context.Context, fsys fs.FS) (before, after int64
 func (c *Catalog) inspect(ctx context.Context) (found inspection, err error) {
 	err = c.readRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
 		to_regnamespace('scidex_oci') IS NOT NULL, to_regclass('`+versions+`') IS NOT NULL,
-		(SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('scidex_oci') AND relkind = 'r')`, nil,
+		(SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('scidex_oci') AND relkind = 'r')`,
 		&found.server, &found.encoding, &found.schema, &found.ours, &found.tables)
 	if err == nil && found.ours {
-		err = c.readRow(ctx, `SELECT coalesce(max(version_id), 0) FROM `+versions, nil, &found.version)
+		err = c.readRow(ctx, `SELECT coalesce(max(version_id), 0) FROM `+versions, &found.version)
 	}
 	return found, err
 }

@@ -101,7 +101,7 @@ func connect(ctx context.Context, url string) (*Catalog, error) {
 // CatalogID returns the identity that was made with the database.
 func (c *Catalog) CatalogID(ctx context.Context) (string, error) {
 	var id string
-	err := c.readRow(ctx, `SELECT value FROM scidex_oci.catalog_meta WHERE key = 'catalog_id'`, nil, &id)
+	err := c.readRow(ctx, `SELECT value FROM scidex_oci.catalog_meta WHERE key = 'catalog_id'`, &id)
 	if err != nil {
 		return "", fmt.Errorf("catalog at %s: read its id: %w", c.to, c.explain(err))
 	}

@@ -46,8 +46,8 @@ func (c *Catalog) read(ctx context.Context, do func(pgx.Tx) error) error {
 }
 
 // readRow reads one row of one query.
-func (c *Catalog) readRow(ctx context.Context, sql string, args []any, into ...any) error {
-	return c.read(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, sql, args...).Scan(into...) })
+func (c *Catalog) readRow(ctx context.Context, sql string, into ...any) error {
+	return c.read(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, sql).Scan(into...) })
 }
 
 // readAll calls yield for each row of one query.

@@ -55,7 +55,7 @@ func orOurs(run catalog.Run, insert func(ctx context.Context, tx pgx.Tx) error) 
 // MayDelete returns why the role cannot delete runs. Call it before anything of them is removed.
 func (c *Catalog) MayDelete(ctx context.Context) error {
 	var may bool
-	err := c.readRow(ctx, `SELECT has_table_privilege('scidex_oci.analysis_run', 'DELETE')`, nil, &may)
+	err := c.readRow(ctx, `SELECT has_table_privilege('scidex_oci.analysis_run', 'DELETE')`, &may)
 	if err != nil {
 		return fmt.Errorf("catalog at %s: %w", c.to, c.explain(err))
 	}

@@ -225,12 +225,12 @@ type load struct {
 	Result   result.Result
 }
 
-// step returns the result and the count of an attempt with one step; "" if the canary did not answer.
-func (l load) step(n int, name string) (got string, count int64) {
-	if n >= len(l.Outcomes) {
+// step returns the result and the count of the first attempt, which has one step; "" if the canary did not answer.
+func (l load) step(name string) (got string, count int64) {
+	if len(l.Outcomes) == 0 {
 		return "", 0
 	}
-	return l.Outcomes[n].Got[name], l.Outcomes[n].Count
+	return l.Outcomes[0].Got[name], l.Outcomes[0].Count
 }
 
 // ending describes how the run ended, if that proves nothing.
@@ -240,7 +240,7 @@ func (l load) ending() string {
 
 // exceededMemory wants the kernel's counter if a control group holds the limit, and a refused request if an rlimit does.
 func exceededMemory(l load) (check.Status, string) {
-	got, taken := l.step(0, "take")
+	got, taken := l.step("take")
 	at := l.Asked.Memory
 	switch {
 	case l.Result.EnforcementOf("memory").By != "cgroup":
@@ -255,7 +255,7 @@ func exceededMemory(l load) (check.Status, string) {
 
 // exceededPids wants the same as exceededMemory.
 func exceededPids(l load) (check.Status, string) {
-	got, made := l.step(0, "fork")
+	got, made := l.step("fork")
 	at := l.Asked.Pids
 	switch {
 	case l.Result.EnforcementOf("pids").By != "cgroup":
@@ -289,7 +289,7 @@ func exceededCPUs(l load) (check.Status, string) {
 
 // exceededTmp wants a tmpfs to refuse more than half of the memory.
 func exceededTmp(l load) (check.Status, string) {
-	got, written := l.step(0, "write")
+	got, written := l.step("write")
 	half := int64(l.Asked.Memory / 2)
 	if got == "ENOSPC" && written <= half && written > half/2 {
 		return check.Pass, fmt.Sprintf("at %s no more than %s went in", spec.Size(half), spec.Size(written))
@@ -308,7 +308,7 @@ func exceededLogs(l load) (check.Status, string) {
 
 // exceededWorkSize wants a tmpfs to refuse more, or a watchdog to have seen too much and ended the run.
 func exceededWorkSize(l load) (check.Status, string) {
-	got, piled := l.step(0, "write")
+	got, piled := l.step("write")
 	at := l.Asked.WorkSize
 	switch {
 	case l.Result.EnforcementOf("work_size").By == "tmpfs":
@@ -323,7 +323,7 @@ func exceededWorkSize(l load) (check.Status, string) {
 
 // exceededWorkFiles wants the same as exceededWorkSize.
 func exceededWorkFiles(l load) (check.Status, string) {
-	got, made := l.step(0, "write")
+	got, made := l.step("write")
 	at := l.Asked.WorkFiles
 	switch {
 	case l.Result.EnforcementOf("work_files").By == "tmpfs":
