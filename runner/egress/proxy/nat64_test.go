@@ -6,8 +6,6 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-
-	"github.com/scidex-ai/scidex-oci/runner/egress/address"
 )
 
 // TestNAT64: an address that the network translates to one that no analysis may reach is refused, one of a public host is not; the prefixes
@@ -21,7 +19,7 @@ func TestNAT64(t *testing.T) {
 	}}
 	check := func(at, want string) {
 		t.Helper()
-		got := n.refused(netip.MustParseAddr(at), address.Refused)
+		got := n.refused(netip.MustParseAddr(at), notPublic)
 		if (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", at, got, want)
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/scidex-ai/scidex-oci/runner/egress"
-	"github.com/scidex-ai/scidex-oci/runner/egress/address"
 )
 
 // Outside is the network of this host.
@@ -25,7 +24,7 @@ func Outside(ctx context.Context, config egress.Config) (Network, error) {
 	n := &nat64{resolve: func() ([]netip.Addr, error) {
 		ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 		defer cancel()
-		return resolver.LookupNetIP(ctx, "ip6", address.DiscoveryName+".")
+		return resolver.LookupNetIP(ctx, "ip6", discoveryName+".")
 	}}
 	return Network{
 		Resolve: resolve,
@@ -57,7 +56,7 @@ func services(ctx context.Context, hosts []string, resolve func(context.Context,
 }
 
 func refused(a netip.Addr, deny []netip.Prefix, own []netip.Addr) string {
-	if why := address.Refused(a); why != "" {
+	if why := notPublic(a); why != "" {
 		return why
 	}
 	if slices.ContainsFunc(deny, func(p netip.Prefix) bool { return p.Contains(a) }) {

@@ -23,7 +23,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/egress"
-	"github.com/scidex-ai/scidex-oci/runner/egress/address"
 )
 
 // world is an Internet on loopback: names with addresses, and servers behind them.
@@ -47,7 +46,7 @@ const (
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	return &world{
-		t: t, servers: map[netip.AddrPort]string{}, refused: address.Refused,
+		t: t, servers: map[netip.AddrPort]string{}, refused: notPublic,
 		names: map[string][]netip.Addr{
 			"api.example.org": {netip.MustParseAddr(home)}, "other.example.org": {netip.MustParseAddr(other)},
 		},

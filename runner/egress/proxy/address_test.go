@@ -1,11 +1,11 @@
-package address
+package proxy
 
 import (
 	"net/netip"
 	"testing"
 )
 
-func TestRefused(t *testing.T) {
+func TestNotPublic(t *testing.T) {
 	for _, text := range []string{
 		"0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.0.3", "168.63.129.16",
 		"169.254.169.254", "169.254.170.2", "172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.0.192", "192.0.2.1", "192.88.99.1",
@@ -16,11 +16,11 @@ func TestRefused(t *testing.T) {
 		"fe80::1%eth0", "2606:4700::1%eth0", "fec0::1", "ff02::1",
 		"2600::5efe:10.0.0.1", "2600::200:5efe:10.0.0.1", "2600:1:2:3:100:5efe:c0a8:101", "2600::300:5efe:8.8.8.8",
 	} {
-		if Refused(netip.MustParseAddr(text)) == "" {
+		if notPublic(netip.MustParseAddr(text)) == "" {
 			t.Errorf("%s is taken for public", text)
 		}
 	}
-	if Refused(netip.Addr{}) == "" {
+	if notPublic(netip.Addr{}) == "" {
 		t.Error("no address is taken for public")
 	}
 }
@@ -32,7 +32,7 @@ func TestPublic(t *testing.T) {
 		"198.17.255.255", "198.20.0.0", "223.255.255.255", "2606:4700::1111", "2001:4860:4860::8888", "2a00:1450::1",
 		"2600::400:5efe:a00:1", "2600::5eff:a00:1", "2600::1:0:5efe",
 	} {
-		if why := Refused(netip.MustParseAddr(text)); why != "" {
+		if why := notPublic(netip.MustParseAddr(text)); why != "" {
 			t.Errorf("%s is refused: %s", text, why)
 		}
 	}

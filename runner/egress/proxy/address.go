@@ -1,6 +1,4 @@
-// Package address says which addresses requests of analyses may go to: those of the public Internet, and none that means this host,
-// its networks, or a way around that. It is pure.
-package address
+package proxy
 
 import "net/netip"
 
@@ -35,12 +33,13 @@ var reserved = []struct {
 	{netip.MustParsePrefix("3fff::/20"), "for documentation"},
 }
 
-// public is the part of IPv6 that is assigned to the Internet: the rest is loopback, IPv4 in IPv6, private (fc00::/7), link-local,
+// publicIPv6 is the part of IPv6 that is assigned to the Internet: the rest is loopback, IPv4 in IPv6, private (fc00::/7), link-local,
 // site-local, multicast or unassigned.
-var public = netip.MustParsePrefix("2000::/3")
+var publicIPv6 = netip.MustParsePrefix("2000::/3")
 
-// Refused says why no request goes to the address; "" if it is public. An IPv4 address in IPv6 is refused: no resolver gives one.
-func Refused(a netip.Addr) string {
+// notPublic says why no request goes to an address, which may mean this host, its networks, or a way around that; "" if it is one of
+// the public Internet. An IPv4 address in IPv6 is refused: no resolver gives one.
+func notPublic(a netip.Addr) string {
 	switch {
 	case !a.IsValid():
 		return "no address"
@@ -57,7 +56,7 @@ func Refused(a netip.Addr) string {
 	switch {
 	case a.Is4():
 		return ""
-	case !public.Contains(a):
+	case !publicIPv6.Contains(a):
 		return "not of the public Internet"
 	case isISATAP(a):
 		return "ISATAP, IPv4 in IPv6"
