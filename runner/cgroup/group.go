@@ -12,7 +12,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
-	"github.com/scidex-ai/scidex-oci/runner/cgroup/shortage"
 )
 
 // Group is the control group of one run.
@@ -20,7 +19,7 @@ type Group struct {
 	files  hierarchy
 	dirs   []string
 	limits Limits
-	above  shortage.Groups
+	above  cgroupfs.Chain
 	before []int64 // times the groups above had reached their limits before the run
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
-	"github.com/scidex-ai/scidex-oci/runner/cgroup/shortage"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/systemd"
 )
 
@@ -66,11 +65,11 @@ func (p *Parent) open(name string) hierarchy {
 }
 
 // above returns the groups around one made here, which may have lower memory limits.
-func (p *Parent) above() shortage.Groups {
+func (p *Parent) above() cgroupfs.Chain {
 	if p.Version == 2 {
-		return shortage.Groups{Unified: true, Dirs: cgroupfs.Ancestors(p.dirs[""])}
+		return cgroupfs.Chain{Unified: true, Dirs: cgroupfs.Ancestors(p.dirs[""])}
 	}
-	return shortage.Groups{Dirs: cgroupfs.Ancestors(p.dirs["memory"])}
+	return cgroupfs.Chain{Dirs: cgroupfs.Ancestors(p.dirs["memory"])}
 }
 
 // New makes the group name below parent, sets its limits and reads them back. It fails if the kernel reports another

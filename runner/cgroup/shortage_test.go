@@ -6,7 +6,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgrouptest"
-	"github.com/scidex-ai/scidex-oci/runner/cgroup/shortage"
 )
 
 // In version 1 the kernel leaves no word of the limit at which it killed but failures and peaks.
@@ -33,7 +32,7 @@ func TestShortageV1(t *testing.T) {
 			h.Files("m", free)
 			h.Files("m/run", free)
 			files := v1{memory: filepath.Join(h.Dir, "m/run"), pids: filepath.Join(h.Dir, "m/run")}
-			g := &Group{files: files, above: shortage.Groups{Dirs: cgroupfs.Ancestors(filepath.Join(h.Dir, "m"))}}
+			g := &Group{files: files, above: cgroupfs.Chain{Dirs: cgroupfs.Ancestors(filepath.Join(h.Dir, "m"))}}
 			g.before = g.above.Reached()
 			h.Files("m", c.above)
 			h.Files("m/run", c.own)
@@ -59,7 +58,7 @@ func TestShortageV2(t *testing.T) {
 			h := cgrouptest.NewHost(t)
 			h.Files("m", map[string]string{"memory.max": "8192", "memory.events.local": "oom 3"})
 			h.Files("m/run", map[string]string{"pids.events": "max 0", "cpu.stat": ""})
-			above := shortage.Groups{Unified: true, Dirs: cgroupfs.Ancestors(filepath.Join(h.Dir, "m"))}
+			above := cgroupfs.Chain{Unified: true, Dirs: cgroupfs.Ancestors(filepath.Join(h.Dir, "m"))}
 			g := &Group{files: v2{filepath.Join(h.Dir, "m/run")}, above: above, before: above.Reached()}
 			h.Files("m", map[string]string{"memory.events.local": c.above})
 			h.Files("m/run", map[string]string{"memory.events": c.own})

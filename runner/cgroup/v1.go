@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
-	"github.com/scidex-ai/scidex-oci/runner/cgroup/shortage"
 )
 
 // v1 is a group in the hierarchies of cgroup v1 (Documentation/admin-guide/cgroup-v1). A missing controller has an empty
@@ -84,7 +83,7 @@ func (g v1) evidence() (e Evidence, err error) {
 		return e, err
 	}
 	// A kill counts in the process's own group, at any group's limit.
-	e.Shortage.Own = e.OOMKills > 0 && shortage.SignsV1(g.memory) > 0
+	e.Shortage.Own = e.OOMKills > 0 && cgroupfs.SignsV1(g.memory) > 0
 	if e.PidsDenied, err = cgroupfs.Key(g.pids, "pids.events", "max"); err != nil {
 		return e, err
 	}

@@ -1,4 +1,5 @@
-// Package cgroupfs reads and writes the kernel's files of control groups, of both versions, and what /proc says of them.
+// Package cgroupfs reads and writes the kernel's files of control groups, of both versions, and what /proc says of them. A Chain
+// finds the limit, of several nested groups, at which the kernel killed.
 package cgroupfs
 
 import (

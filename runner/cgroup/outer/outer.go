@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
-	"github.com/scidex-ai/scidex-oci/runner/cgroup/shortage"
 )
 
 // Groups is the control groups of a process that others made: a batch system, a container engine, systemd. Groups above
@@ -24,7 +23,7 @@ type Groups struct {
 
 // chain is the groups of one controller around a process, from its own up to the visible root.
 type chain struct {
-	shortage.Groups
+	cgroupfs.Chain
 	err error // why it has none
 }
 
@@ -65,5 +64,5 @@ func findChain(mounts cgroupfs.Mounts, own map[string]string, controller string,
 	if !slices.Contains(pids, pid) {
 		return chain{err: fmt.Errorf("the run's own control group (%s of %s) is not visible here", controller, group)}
 	}
-	return chain{Groups: shortage.Groups{Unified: name == "", Dirs: cgroupfs.Ancestors(dir)}}
+	return chain{Chain: cgroupfs.Chain{Unified: name == "", Dirs: cgroupfs.Ancestors(dir)}}
 }

@@ -1,46 +1,43 @@
-// Package shortage finds the memory limit, of several nested control groups, at which the kernel killed.
-package shortage
+package cgroupfs
 
 import (
 	"os"
-
-	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 )
 
-// Groups are nested control groups, from the innermost up to the visible root.
-type Groups struct {
+// Chain is nested control groups, from the innermost up to the visible root.
+type Chain struct {
 	Unified bool // cgroup v2
 	Dirs    []string
 }
 
 // Reached counts for each group how often it was out of memory. Unreadable counters are 0 and give no evidence.
-func (g Groups) Reached() []int64 {
-	counts := make([]int64, len(g.Dirs))
-	for i, dir := range g.Dirs {
-		counts[i] = g.reached(dir)
+func (c Chain) Reached() []int64 {
+	counts := make([]int64, len(c.Dirs))
+	for i, dir := range c.Dirs {
+		counts[i] = c.reached(dir)
 	}
 	return counts
 }
 
 // reached counts charges that failed at the group's own limit: on version 2 when the kernel then had to kill, on version
 // 1 also when something else helped.
-func (g Groups) reached(dir string) int64 {
-	if g.Unified {
-		return cgroupfs.Counter(dir, "memory.events.local", "oom")
+func (c Chain) reached(dir string) int64 {
+	if c.Unified {
+		return Counter(dir, "memory.events.local", "oom")
 	}
 	return SignsV1(dir)
 }
 
 // Limit is the limit in bytes of the group that was out of memory between two calls of Reached. It is 0 if no visible
 // group was, or if it is unknown at which of several the kernel killed.
-func (g Groups) Limit(before, now []int64) (limit int64) {
+func (c Chain) Limit(before, now []int64) (limit int64) {
 	found := 0
-	for i, dir := range g.Dirs {
+	for i, dir := range c.Dirs {
 		if now[i] <= before[i] {
 			continue
 		}
 		found++
-		if value, err := g.ownLimit(dir); err == nil {
+		if value, err := c.ownLimit(dir); err == nil {
 			limit = value
 		}
 	}
@@ -51,11 +48,11 @@ func (g Groups) Limit(before, now []int64) (limit int64) {
 }
 
 // ownLimit is the group's own limit, not always the smallest.
-func (g Groups) ownLimit(dir string) (int64, error) {
-	if g.Unified {
-		return cgroupfs.Int(dir, "memory.max")
+func (c Chain) ownLimit(dir string) (int64, error) {
+	if c.Unified {
+		return Int(dir, "memory.max")
 	}
-	return cgroupfs.Int(dir, "memory.limit_in_bytes")
+	return Int(dir, "memory.limit_in_bytes")
 }
 
 // orderV1 is the most pages of a charge that can lead to a kill (PAGE_ALLOC_COSTLY_ORDER, 3).
@@ -66,11 +63,11 @@ const orderV1 = 8
 // with 6.18); it is tried first.
 func SignsV1(dir string) (n int64) {
 	for _, kind := range []string{"memory.", "memory.memsw."} {
-		if failed, err := cgroupfs.Int(dir, kind+"failcnt"); err == nil {
+		if failed, err := Int(dir, kind+"failcnt"); err == nil {
 			n += failed
 		}
-		limit, err := cgroupfs.Int(dir, kind+"limit_in_bytes")
-		peak, unread := cgroupfs.Int(dir, kind+"max_usage_in_bytes")
+		limit, err := Int(dir, kind+"limit_in_bytes")
+		peak, unread := Int(dir, kind+"max_usage_in_bytes")
 		if err == nil && unread == nil && peak > limit-orderV1*int64(os.Getpagesize()) {
 			n++
 		}
