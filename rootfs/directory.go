@@ -30,7 +30,7 @@ func Directory(dir string, uid uint32) (Tree, error) {
 		return Tree{}, fmt.Errorf("root filesystem: %s is a %s and no directory", dir, kind(info))
 	}
 	tree := Tree{
-		Base: dir, Hidden: ownDirs[:], Files: madeUp(uid),
+		Base: dir, Hidden: ownDirs[:], Files: accountFiles(uid),
 		// Without zone files the C library uses UTC, as it does for a dangling link.
 		Links: []Link{{"/var/tmp", "/tmp"}, {"/etc/localtime", utc}},
 	}

@@ -5,8 +5,8 @@ import "fmt"
 // nobody is the id shown for unmapped owners (proc_sys_kernel(5), overflowuid).
 const nobody = 65534
 
-// madeUp returns the files of /etc for accounts and hosts. The host's own would reveal its users and network.
-func madeUp(uid uint32) []File {
+// accountFiles returns the files of /etc for accounts and hosts. The host's own would reveal its users and network.
+func accountFiles(uid uint32) []File {
 	file := func(name, text string) File {
 		return File{Path: "/etc/" + name, Data: []byte(text), Mode: fileMode}
 	}

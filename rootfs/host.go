@@ -51,7 +51,7 @@ const maxCopy = 16 << 20
 //
 // The time zone is UTC, so that results repeat.
 func Host(root string, uid uint32) (Tree, error) {
-	tree := Tree{Dirs: mountPoints(), Files: madeUp(uid), Run: []File{gitConfig()}, Links: []Link{{"/var/tmp", "/tmp"}}}
+	tree := Tree{Dirs: mountPoints(), Files: accountFiles(uid), Run: []File{gitConfig()}, Links: []Link{{"/var/tmp", "/tmp"}}}
 	for _, add := range []func(*Tree, string) error{addUsr, addUsrDirs, addConfigDirs, addEtcLinks, addEtcFiles, addTimeZone} {
 		if err := add(&tree, root); err != nil {
 			return Tree{}, fmt.Errorf("root filesystem of the host: %w", err)

@@ -161,7 +161,7 @@ func TestHost(t *testing.T) {
 			for _, l := range tree.Links {
 				links = append(links, l.Path+"="+l.Target)
 			}
-			for _, f := range tree.Files[len(madeUp(1000)):] {
+			for _, f := range tree.Files[len(accountFiles(1000)):] {
 				files = append(files, f.Path)
 			}
 			if !slices.Equal(binds, c.binds) {

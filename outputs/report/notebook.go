@@ -20,7 +20,7 @@ import (
 const (
 	notebooksShown = 3
 	notebookMax    = 16 << 20 // bytes of all files on a page
-	notebookRoom   = 3 << 20  // bytes of all notebooks on a page, but for their images
+	notebookText   = 3 << 20  // bytes of all notebooks on a page, but for their images
 	notebookImages = 200      // of all notebooks on a page
 )
 
@@ -64,13 +64,13 @@ type bookOutput struct {
 type bookReader struct {
 	gallery *gallery
 	unread  int64 // bytes of files that are left
-	room    int   // bytes that are left
+	left    int   // bytes of text
 	images  int   // that are left
 	shown   int
 }
 
 func newBookReader(g *gallery) *bookReader {
-	return &bookReader{gallery: g, unread: notebookMax, room: notebookRoom, images: notebookImages}
+	return &bookReader{gallery: g, unread: notebookMax, left: notebookText, images: notebookImages}
 }
 
 // book shows one notebook.
@@ -96,7 +96,7 @@ func (s *bookReader) read(b *book, r io.Reader) {
 	page := &pages{bookReader: s, book: b}
 	page.markup = markup.Page{Text: page.text, Image: page.image, Region: page.region}
 	for i, c := range n.Cells {
-		if s.room <= 0 {
+		if s.left <= 0 {
 			n.More += len(n.Cells) - i
 			break
 		}
@@ -143,7 +143,7 @@ func (p *pages) cell(i int, c notebook.Cell) bookCell {
 		shown.Notes = append(shown.Notes, "Only the beginning of this cell is shown.")
 	}
 	for _, o := range c.Outputs {
-		if p.room <= 0 {
+		if p.left <= 0 {
 			c.More++
 			continue
 		}
@@ -265,11 +265,11 @@ func (p *pages) figure(content []byte) figure {
 
 // spend returns the text, or the part of it for which there is room, and uses up that room.
 func (p *pages) spend(text string) string {
-	if len(text) > p.room {
-		text = strings.ToValidUTF8(text[:max(p.room, 0)], "")
-		p.room = 0
+	if len(text) > p.left {
+		text = strings.ToValidUTF8(text[:max(p.left, 0)], "")
+		p.left = 0
 	}
-	p.room -= len(text)
+	p.left -= len(text)
 	return text
 }
 
@@ -280,7 +280,7 @@ func (p *pages) markdown(text string) template.HTML {
 func (p *pages) html(text string) template.HTML { return p.written(p.markup.HTML(text)) }
 
 func (p *pages) written(text string) template.HTML {
-	p.room -= len(text) - p.inText
+	p.left -= len(text) - p.inText
 	p.inText = 0
 	return template.HTML(text) //nolint:gosec // markup has written it
 }

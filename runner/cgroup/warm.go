@@ -12,10 +12,10 @@ import (
 // machine.
 const warmth = 4 * time.Millisecond
 
-// turns bounds the repetitions, some 0.1 s. A slower start waits for other things.
-const turns = 25
+// mostMoves bounds the repetitions, some 0.1 s. A slower start waits for other things.
+const mostMoves = 25
 
-// Warm keeps the kernel ready to move a process, for at most turns or until stop is called (idempotent). A move waits for
+// Warm keeps the kernel ready to move a process, for at most mostMoves or until stop is called (idempotent). A move waits for
 // an RCU grace period, some 10 ms, unless another came just before (kernel/rcu/sync.c, cgroup_threadgroup_rwsem). Moving
 // a process of scidex-oci to its own group changes nothing and does that wait concurrently. A move that is slow right after
 // another means that others move too: they keep the kernel ready, and each move blocks all forks of the host. When 500
@@ -31,9 +31,9 @@ func (p *Parent) warm() (stop func(), ended <-chan struct{}) {
 		defer close(end)
 		tick := time.NewTicker(warmth)
 		defer tick.Stop()
-		for turn := range turns {
+		for move := range mostMoves {
 			began := time.Now()
-			if cgroupfs.Write(p.own, "cgroup.procs", strconv.Itoa(p.mover)) != nil || turn > 0 && time.Since(began) > warmth {
+			if cgroupfs.Write(p.own, "cgroup.procs", strconv.Itoa(p.mover)) != nil || move > 0 && time.Since(began) > warmth {
 				return
 			}
 			select {

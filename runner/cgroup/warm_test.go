@@ -46,8 +46,8 @@ func TestWarmEnds(t *testing.T) {
 	p, pipe := moves(t)
 	stop, ended := p.warm()
 	<-ended
-	if n := strings.Count(rest(t, pipe), strconv.Itoa(p.mover)); n < 1 || n > turns {
-		t.Errorf("made ready %d times, want at most %d", n, turns)
+	if n := strings.Count(rest(t, pipe), strconv.Itoa(p.mover)); n < 1 || n > mostMoves {
+		t.Errorf("made ready %d times, want at most %d", n, mostMoves)
 	}
 	stop()
 	stop()

@@ -27,7 +27,7 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 		return err
 	}
 	defer func() { _ = conn.Close() }() // back to the pool
-	defer c.turn(ctx)()
+	defer c.lockWriters(ctx)()
 	if err := c.checkLog(ctx, conn); err != nil {
 		return err
 	}
@@ -58,15 +58,15 @@ func (c *Catalog) write(ctx context.Context, do func(ctx context.Context, tx *sq
 	return c.checkLog(detached, conn)
 }
 
-// turn waits for this process's turn to write, and returns a function that ends it. It is only for fairness: if it
+// lockWriters waits for the lock of writing processes, and returns a function that releases it. It is only for fairness: if it
 // cannot have the lock, because the file is another user's or its holder is stopped, the process tries SQLite's own
 // lock anyway.
-func (c *Catalog) turn(ctx context.Context) (over func()) {
-	over, err := c.locker.lock(ctx, c.path, c.timeout)
+func (c *Catalog) lockWriters(ctx context.Context) (unlock func()) {
+	unlock, err := c.locker.lock(ctx, c.path, c.timeout)
 	if err != nil {
 		return func() {}
 	}
-	return over
+	return unlock
 }
 
 // begin takes the write lock. SQLite's own wait cannot be canceled and favours late comers, so it is disabled for this

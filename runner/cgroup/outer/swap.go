@@ -4,14 +4,14 @@ import "github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 
 // swaps reports whether the groups allow swap to a process that uses memory bytes.
 func (o *Groups) swaps(memory int64) bool {
-	room, err := o.memory.least(chain.swapRoom)
+	left, err := o.memory.least(chain.swapLimit)
 	if !o.memory.Unified {
-		room -= float64(memory) // v1 counts both together
+		left -= float64(memory) // v1 counts both together
 	}
-	return (err != nil || room > 0) && cgroupfs.HostSwaps(o.proc)
+	return (err != nil || left > 0) && cgroupfs.HostSwaps(o.proc)
 }
 
-func (c chain) swapRoom(dir string) (float64, error) {
+func (c chain) swapLimit(dir string) (float64, error) {
 	if c.Unified {
 		return cgroupfs.MaxOrInf(dir, "memory.swap.max")
 	}

@@ -42,7 +42,7 @@ func (w *walk) read(fd int) (listing, *Special, error) {
 				return listing{}, &Special{string(e.name), kind}, nil
 			}
 		}
-		if err := w.pass(w.entries); err != nil {
+		if err := w.proceed(w.entries); err != nil {
 			return listing{}, nil, err
 		}
 	}

@@ -68,7 +68,7 @@ func (l *large) scan() *Special {
 // without room.
 func (l *large) recall() (entries int64, err error) {
 	l.t.Helper()
-	w := &walk{pace: newPace(l.t.Context(), nil), memory: l.file().load()}
+	w := &walk{progress: newProgress(l.t.Context(), nil), memory: l.file().load()}
 	found, err := w.run(int(inodetest.Open(l.t, l.dir).Fd()))
 	if found != nil {
 		l.t.Errorf("found %+v", found)

@@ -47,7 +47,7 @@ func (s Scanner) Scan(ctx context.Context, dir *os.File, tell func(entries int64
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{pace: newPace(ctx, tell), reader: s.Reader, memory: file.load(), buf: make([]byte, direntBytes)}
+	w := &walk{progress: newProgress(ctx, tell), reader: s.Reader, memory: file.load(), buf: make([]byte, direntBytes)}
 	found, err := w.run(fd)
 	if errors.Is(err, errStale) {
 		w.memory = file.forget()
@@ -61,8 +61,8 @@ func (s Scanner) Scan(ctx context.Context, dir *os.File, tell func(entries int64
 	return found, err
 }
 
-// pace ends a scan with its context, and reports progress.
-type pace struct {
+// progress ends a scan with its context, and reports progress.
+type progress struct {
 	ctx  context.Context // of this one scan
 	next time.Time
 	tell func(entries int64)
@@ -74,11 +74,11 @@ const (
 	tellEvery = time.Second / 2
 )
 
-func newPace(ctx context.Context, tell func(entries int64)) pace {
-	return pace{ctx: ctx, next: time.Now().Add(TellAfter), tell: tell}
+func newProgress(ctx context.Context, tell func(entries int64)) progress {
+	return progress{ctx: ctx, next: time.Now().Add(TellAfter), tell: tell}
 }
 
-func (p *pace) pass(entries int64) error {
+func (p *progress) proceed(entries int64) error {
 	if p.ctx.Err() != nil {
 		return context.Cause(p.ctx)
 	}

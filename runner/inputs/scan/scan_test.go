@@ -78,7 +78,7 @@ func TestScanGoesDeep(t *testing.T) {
 	inodetest.Try(t, err)
 	defer unix.Close(fd)
 	most := 0
-	w := &walk{buf: make([]byte, direntBytes), pace: newPace(t.Context(), nil)}
+	w := &walk{buf: make([]byte, direntBytes), progress: newProgress(t.Context(), nil)}
 	each(w, func() { most = max(most, held(w)) })
 	if found, err := w.run(int(inodetest.Open(t, dir).Fd())); err != nil || found != nil || w.entries != 2*depth {
 		t.Errorf("got %+v, %v after %d entries, want %d", found, err, w.entries, 2*depth)
@@ -118,7 +118,7 @@ func TestScanOfWhatMoves(t *testing.T) {
 			dir, away := t.TempDir(), t.TempDir()
 			path := filepath.Join(dir, strings.Repeat("d/", deep)+"end")
 			inodetest.Try(t, os.MkdirAll(path, 0o755))
-			w := &walk{buf: make([]byte, direntBytes), pace: newPace(t.Context(), nil)}
+			w := &walk{buf: make([]byte, direntBytes), progress: newProgress(t.Context(), nil)}
 			each(w, func() {
 				if len(w.levels) == deep {
 					w.tell = nil
@@ -233,13 +233,13 @@ func TestScanEndsWithItsContext(t *testing.T) {
 
 func TestPace(t *testing.T) {
 	var told []int64
-	p := newPace(t.Context(), func(entries int64) { told = append(told, entries) })
+	p := newProgress(t.Context(), func(entries int64) { told = append(told, entries) })
 	if wait := time.Until(p.next); wait < TellAfter-time.Second || wait > TellAfter {
 		t.Errorf("the first word comes after %v", wait)
 	}
-	inodetest.Try(t, p.pass(1))
+	inodetest.Try(t, p.proceed(1))
 	p.next = time.Now().Add(-time.Millisecond)
-	inodetest.Try(t, p.pass(2), p.pass(3))
+	inodetest.Try(t, p.proceed(2), p.proceed(3))
 	if !slices.Equal(told, []int64{2}) {
 		t.Errorf("told %v", told)
 	}

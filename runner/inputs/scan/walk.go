@@ -16,7 +16,7 @@ import (
 // walk walks a tree once, a directory at a time and without recursion. It enters each directory by its name from the one
 // above, never through a link or into another mount.
 type walk struct {
-	pace
+	progress
 	reader  Reader
 	levels  []level // from the top to the current directory
 	mount   uint64  // of the top, by statx(2)
@@ -69,7 +69,7 @@ func (w *walk) step() (*Special, error) {
 		return nil, w.leave()
 	}
 	l.left = left
-	if err := w.pass(w.entries); err != nil {
+	if err := w.proceed(w.entries); err != nil {
 		return nil, err
 	}
 	if known, err := w.recall(l.fd, name); known || err != nil {
