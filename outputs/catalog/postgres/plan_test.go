@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
@@ -17,7 +15,7 @@ import (
 func plan(t *testing.T, c *Catalog, sql string, args []any) string {
 	t.Helper()
 	var steps []string
-	must(t, c.readAll(t.Context(), func(row pgx.Row) (bool, error) {
+	must(t, database{c}.Query(t.Context(), func(row relational.Row) (bool, error) {
 		var step string
 		err := row.Scan(&step)
 		steps = append(steps, step)

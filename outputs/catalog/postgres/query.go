@@ -50,11 +50,6 @@ func (c *Catalog) readRow(ctx context.Context, sql string, into ...any) error {
 	return c.read(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, sql).Scan(into...) })
 }
 
-// readAll calls yield for each row of one query.
-func (c *Catalog) readAll(ctx context.Context, yield func(pgx.Row) (bool, error), sql string, args ...any) error {
-	return c.read(ctx, func(tx pgx.Tx) error { return query(ctx, tx, yield, sql, args...) })
-}
-
 func notFound(err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return catalog.ErrNotFound

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
@@ -16,19 +14,13 @@ func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string
 	if err != nil {
 		return err
 	}
-	unpack := relational.UsageReader{}
-	err = c.readAll(ctx, func(row pgx.Row) (bool, error) {
-		var packed string
-		err := row.Scan(&packed)
-		return err == nil && yield(unpack.Usage(packed)), err
-	}, sql, args...)
-	if err != nil {
+	if err := relational.Usage(ctx, database{c}, yield, sql, args...); err != nil {
 		return fmt.Errorf("usage of runs: %w", c.explain(err))
 	}
 	return nil
 }
 
-// usageQuery is the query for relational.UsageReader, and its arguments. The index analysis_run_usage has all its columns.
+// usageQuery is the query for relational.Usage, and its arguments. The index analysis_run_usage has all its columns.
 func (c *Catalog) usageQuery(ctx context.Context, filter catalog.Filter, label string) (sql string, args []any, err error) {
 	where, err := c.Matching(ctx, filter)
 	if err != nil {

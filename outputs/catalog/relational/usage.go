@@ -1,6 +1,7 @@
 package relational
 
 import (
+	"context"
 	"encoding/hex"
 	"strconv"
 	"strings"
@@ -15,14 +16,22 @@ const (
 	timedOut    = "timeout"
 )
 
-// UsageReader parses the usage of runs, each in one text separated by blanks: wall_ms, cpu_ms and memory_peak_bytes of the
-// report, memory and cpus of the request, then the hexadecimal digits of its timeout and of the reason, and last of the
-// label, after a "=", or nothing. Values that are no numbers, as other programs may write, are unknown. It caches the texts,
-// since many runs share few.
-type UsageReader map[string]string
+// Usage calls yield for each run of a query, which has one text for it, separated by blanks: wall_ms, cpu_ms and
+// memory_peak_bytes of the report, memory and cpus of the request, then the hexadecimal digits of its timeout and of the
+// reason, and last of the label, after a "=", or nothing. Values that are no numbers, as other programs may write, are unknown.
+func Usage(ctx context.Context, from Reader, yield func(catalog.Usage) bool, sql string, args ...any) error {
+	texts := usageTexts{}
+	return from.Query(ctx, func(row Row) (bool, error) {
+		var packed string
+		err := row.Scan(&packed)
+		return err == nil && yield(texts.usage(packed)), err
+	}, sql, args...)
+}
 
-// Usage parses one run's text.
-func (r UsageReader) Usage(packed string) catalog.Usage {
+// usageTexts caches decoded texts by their digits, since many runs share few.
+type usageTexts map[string]string
+
+func (r usageTexts) usage(packed string) catalog.Usage {
 	var fields [8]string
 	for i := range fields {
 		fields[i], packed, _ = strings.Cut(packed, " ")
@@ -39,7 +48,7 @@ func (r UsageReader) Usage(packed string) catalog.Usage {
 	return u
 }
 
-func (r UsageReader) decode(digits string) string {
+func (r usageTexts) decode(digits string) string {
 	text, ok := r[digits]
 	if !ok {
 		bytes, _ := hex.DecodeString(digits) // written by the database

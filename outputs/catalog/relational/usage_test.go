@@ -1,10 +1,9 @@
-package relational_test
+package relational
 
 import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
-	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
 )
 
 func TestUsage(t *testing.T) {
@@ -23,10 +22,10 @@ func TestUsage(t *testing.T) {
 		{"timed out, after seconds", "0 0 0 0 0 39302e35 74696d656f7574 ", catalog.Usage{TimeoutMS: 90_500, TimedOut: true}},
 		{"another program's words", "x 1.5 1e3 64MiB many 736f6f6e  ", catalog.Usage{}},
 	}
-	reader := relational.UsageReader{}
+	texts := usageTexts{}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := reader.Usage(tt.packed); got != tt.want {
+			if got := texts.usage(tt.packed); got != tt.want {
 				t.Errorf("%+v, want %+v", got, tt.want)
 			}
 		})

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/relational"
@@ -12,7 +11,7 @@ import (
 // hourCreated is the expression of the index analysis_run_usage, verbatim: else SQLite reads whole rows and parses their documents.
 const hourCreated = `substr(created_at, 1, 13)`
 
-// packedUsage is relational.UsageReader's input for a run, but the label.
+// packedUsage is the text of a run for relational.Usage, but the label.
 const packedUsage = `iif(typeof(json_extract(report, '$.usage.wall_ms')) = 'integer', json_extract(report, '$.usage.wall_ms'), 0)
 	|| ' ' || iif(typeof(json_extract(report, '$.usage.cpu_ms')) = 'integer', json_extract(report, '$.usage.cpu_ms'), 0)
 	|| ' ' || iif(typeof(json_extract(report, '$.usage.memory_peak_bytes')) = 'integer', json_extract(report, '$.usage.memory_peak_bytes'), 0)
@@ -21,8 +20,7 @@ const packedUsage = `iif(typeof(json_extract(report, '$.usage.wall_ms')) = 'inte
 	|| ' ' || hex(coalesce(json_extract(request, '$.timeout'), ''))
 	|| ' ' || hex(coalesce(reason, ''))`
 
-// Usage streams what ended runs requested and used. database/sql takes some microseconds for a row, so a row has all runs of
-// an hour.
+// Usage streams what ended runs requested and used.
 func (c *Catalog) Usage(ctx context.Context, filter catalog.Filter, label string, yield func(catalog.Usage) bool) error {
 	err := reading(ctx, c.named.journal, yield, func(yield func(catalog.Usage) bool) error { return c.usage(ctx, filter, label, yield) })
 	if err != nil {
@@ -36,19 +34,7 @@ func (c *Catalog) usage(ctx context.Context, filter catalog.Filter, label string
 	if err != nil {
 		return err
 	}
-	unpack := relational.UsageReader{}
-	return database{c}.Query(ctx, func(row relational.Row) (bool, error) {
-		var packed string
-		if err := row.Scan(&packed); err != nil {
-			return false, err
-		}
-		for run := range strings.SplitSeq(packed, ",") {
-			if !yield(unpack.Usage(run)) {
-				return false, nil
-			}
-		}
-		return true, nil
-	}, query, args...)
+	return relational.Usage(ctx, database{c}, yield, query, args...)
 }
 
 // usageQuery is the query of Usage, and its arguments.
@@ -69,5 +55,5 @@ func (c *Catalog) usageQuery(ctx context.Context, filter catalog.Filter, label s
 	if len(filter.Labels) == 0 { // else it may use the label with the fewest runs
 		from += ` INDEXED BY analysis_run_usage`
 	}
-	return `SELECT group_concat(` + packedUsage + ` || ' ' || ` + value + `, ',')` + from + where.String() + ` GROUP BY ` + hourCreated, where.Args, nil
+	return `SELECT ` + packedUsage + ` || ' ' || ` + value + from + where.String(), where.Args, nil
 }
