@@ -360,8 +360,8 @@ func codes() (codes []string) {
 	return codes
 }
 
-// ofHost matches what only those can do who can set the flags of a run or change the host.
-var ofHost = regexp.MustCompile(`--[a-z]|\b(?:apt|pip|chmod|scidex-oci)\b|on the host|your (?:directory|active)|its owner|a pipe|this processor|kernel log`)
+// forOperators matches what only those can do who can set the flags of a run or change the host.
+var forOperators = regexp.MustCompile(`--[a-z]|\b(?:apt|pip|chmod|scidex-oci)\b|on the host|your (?:directory|active)|its owner|a pipe|this processor|kernel log`)
 
 func check(t *testing.T, got []result.Hint, code string, parts []string) {
 	t.Helper()
@@ -371,7 +371,7 @@ func check(t *testing.T, got []result.Hint, code string, parts []string) {
 	if len(got) != 1 || got[0].Code != code {
 		t.Fatalf("hints %q, want %q", got, code)
 	}
-	if named := ofHost.FindString(got[0].Message); named != "" && !NamesFlags(code) {
+	if named := forOperators.FindString(got[0].Message); named != "" && !NamesFlags(code) {
 		t.Errorf("%q names %q", got[0].Message, named)
 	}
 	for _, part := range parts {

@@ -1,4 +1,4 @@
-package mcpcmd
+package mcp
 
 import (
 	"encoding/json"
@@ -39,7 +39,7 @@ func TestPackages(t *testing.T) {
 // TestSharedFiles: files have the paths that a run sees. What a link leads out to is not there for it.
 func TestSharedFiles(t *testing.T) {
 	top := t.TempDir()
-	for name, text := range map[string]string{"data/a.csv": "1", "data/sub/deep/b.csv": "22", "docs/read.md": "333", "secret": "", "in/x.h5": "4444", "one": "55555"} {
+	for name, text := range map[string]string{"data/a.csv": "1", "data/sub/deep/b.csv": "22", "docs/read.txt": "333", "secret": "", "in/x.h5": "4444", "one": "55555"} {
 		path := filepath.Join(top, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestSharedFiles(t *testing.T) {
 	}
 	bounds := spec.Analysis{Data: top + "/data", Docs: top + "/docs", Inputs: []string{top + "/in:/inputs/in", top + "/one:/inputs/one", "sha256:" + strings.Repeat("0", 64) + ":/inputs/blob"}}
 	for part, want := range map[string]string{
-		"":     "[{/data/a.csv 1} {/data/in.csv 2} {/data/sub/deep/b.csv 2} {/docs/read.md 3} {/inputs/in/x.h5 4} {/inputs/one 5}]",
+		"":     "[{/data/a.csv 1} {/data/in.csv 2} {/data/sub/deep/b.csv 2} {/docs/read.txt 3} {/inputs/in/x.h5 4} {/inputs/one 5}]",
 		"CSV":  "[{/data/a.csv 1} {/data/in.csv 2} {/data/sub/deep/b.csv 2}]",
 		"none": "[]",
 	} {
