@@ -14,13 +14,24 @@ var blocks = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 // TestDocumentedCommands executes the shell blocks of each document, one after the other. What needs more than a test has, such as
 // a registry, is in blocks of text.
 func TestDocumentedCommands(t *testing.T) {
-	for _, document := range []string{
-		"README.md", "docs/batch.md", "docs/crate.md", "docs/events.md", "docs/failed.md", "docs/inputs.md", "docs/long-runs.md", "docs/programs.md",
-		"docs/replay.md", "docs/report.md", "docs/results.md", "docs/settings.md", "docs/sign.md", "docs/sweeps.md", "docs/tutorial.md",
-	} {
+	others := map[string]string{
+		"agents.md":    "it needs a client of MCP",
+		"s3.md":        "TestS3Document",
+		"workflows.md": "scripts/test.d/cwl",
+	}
+	documents := []string{"../../README.md"}
+	for _, document := range matches("../../docs/*.md") {
+		if others[filepath.Base(document)] == "" && strings.Contains(readFile(t, document), "\n```sh\n") {
+			documents = append(documents, document)
+		}
+	}
+	if len(documents) < 14 {
+		t.Errorf("only %q have commands", documents)
+	}
+	for _, document := range documents {
 		t.Run(filepath.Base(document), func(t *testing.T) {
 			t.Parallel()
-			script, rest := shellOf(t, filepath.Join("../..", document))
+			script, rest := shellOf(t, document)
 			if strings.Contains("\n"+rest, "\nscidex-oci ") {
 				t.Errorf("a command is in a block that is not executed (```sh): %s", rest)
 			}
