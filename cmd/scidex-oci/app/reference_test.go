@@ -63,6 +63,10 @@ func commandsPage() string {
 	run := all[slices.IndexFunc(all, func(p manual.Page) bool { return p.Name == "scidex-oci run" })]
 	text := page("Commands and flags", "What `scidex-oci COMMAND --help` prints. Flags that a command has in common with [run](#scidex-oci-run) are described there.")
 	for _, p := range all {
+		text += "- [" + p.Name + "](#" + strings.ReplaceAll(p.Name, " ", "-") + "): " + p.Usage + "\n"
+	}
+	text += "\n"
+	for _, p := range all {
 		var shared []string
 		if p.Name != run.Name {
 			p.Flags, shared = split(p.Flags, run.Flags)
