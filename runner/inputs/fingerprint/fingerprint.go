@@ -48,7 +48,7 @@ type Maker struct{ Dir string }
 
 // Of computes the fingerprint of an open file or directory (O_PATH). That of a single file is the SHA-256 of its bytes,
 // whatever the kind. That of a directory is a Merkle tree's: the digest of the sorted entries, each with its own digest.
-// Symbolic links are entries themselves. Memory does not depend on their number. What cannot be read, is mounted below, or
+// Symbolic links are entries themselves. In memory are the names of a directory and those above it. What cannot be read, is mounted below, or
 // lies deeper than 256 directories is an error, and so is the end of ctx.
 //
 // Each file is read at some moment of the walk: what is written during the walk may be in it or not, see Newest.
@@ -57,7 +57,7 @@ func (m Maker) Of(ctx context.Context, f *os.File, kind Kind) (Print, error) {
 	if err != nil {
 		return Print{}, err
 	}
-	w := &walk{ctx: ctx, kind: kind, spill: m.spill}
+	w := &walk{ctx: ctx, kind: kind}
 	if regular := st.Mode&unix.S_IFMT == unix.S_IFREG; !regular && kind == Content || regular && st.Size >= worthRemembering {
 		w.memory = m.recall(f, st)
 		defer w.memory.discard()

@@ -112,47 +112,6 @@ func TestSingleFile(t *testing.T) {
 	}
 }
 
-// TestLargeDirectoryInParts: more names than are held at a time make the digest that they would make in memory.
-func TestLargeDirectoryInParts(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "large")
-	inodetest.Try(t, os.Mkdir(dir, 0o755))
-	one := filepath.Join(filepath.Dir(dir), "one")
-	inodetest.Try(t, os.WriteFile(one, nil, 0o644))
-	const files = 2*heldNames + 7
-	for i := range files {
-		inodetest.Try(t, os.Symlink("nowhere", fmt.Sprintf("%s/%x", dir, sha256.Sum256([]byte{byte(i), byte(i >> 8)}))))
-	}
-	spills := t.TempDir()
-	f, err := os.Open(dir)
-	inodetest.Try(t, err)
-	n, err := readNames(f, Maker{Dir: spills}.spill)
-	inodetest.Try(t, err)
-	defer n.close()
-	if n.file == nil || len(n.held) > heldNames {
-		t.Fatalf("%d names are held, in parts: %v", len(n.held), n.file != nil)
-	}
-	last, count := "", 0
-	for {
-		name, err := n.next()
-		if err != nil {
-			break
-		}
-		if name <= last {
-			t.Fatalf("%q comes after %q", name, last)
-		}
-		last, count = name, count+1
-	}
-	if count != files {
-		t.Errorf("%d names, want %d", count, files)
-	}
-	if left, err := os.ReadDir(spills); err != nil || len(left) > 0 {
-		t.Errorf("left %v, %v", left, err)
-	}
-	if _, err := of(t, Maker{Dir: spills}, dir, Listing); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestRefusals(t *testing.T) {
 	deep := t.TempDir()
 	at, err := os.Open(deep)

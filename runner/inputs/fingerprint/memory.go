@@ -229,16 +229,3 @@ func (n *numbers) signed() (v int64) {
 	}
 	return v
 }
-
-// spill makes an unnamed file.
-func (m Maker) spill() (*os.File, error) {
-	dir := m.Dir
-	if dir == "" {
-		dir = os.TempDir()
-	}
-	f, err := cachefile.Create(dir)
-	if err != nil {
-		return nil, err
-	}
-	return f.File, os.Remove(f.Name())
-}

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -25,8 +26,7 @@ const maxDepth = 256
 type walk struct {
 	ctx    context.Context // of this one fingerprint
 	kind   Kind
-	spill  func() (*os.File, error) // for names that do not fit into memory
-	memory *memory                  // nil: files are read, or not looked into
+	memory *memory // nil: files are read, or not looked into
 	print  Print
 	buf    []byte
 }
@@ -65,28 +65,23 @@ func (w *walk) directory(dir *os.File, path string, depth int) (_ sum, err error
 	if depth > maxDepth {
 		return sum{}, fmt.Errorf("%q lies deeper than %d directories", path, maxDepth)
 	}
-	list, err := readNames(dir, w.spill)
+	names, err := dir.Readdirnames(-1)
 	if err != nil {
 		return sum{}, fmt.Errorf("list %q: %w", path, err)
 	}
-	defer list.close()
+	slices.Sort(names)
 	h := sha256.New()
 	record(h, "scidex-oci "+string(w.kind)+" 1")
-	for {
-		name, err := list.next()
-		if errors.Is(err, io.EOF) {
-			return sum(h.Sum(nil)), nil
-		}
+	for _, name := range names {
+		err := context.Cause(w.ctx) // nil until it has ended
 		if err == nil {
-			err = context.Cause(w.ctx) // nil until it has ended
+			err = w.entry(h, dir, name, join(path, name), depth)
 		}
 		if err != nil {
 			return sum{}, err
 		}
-		if err := w.entry(h, dir, name, join(path, name), depth); err != nil {
-			return sum{}, err
-		}
 	}
+	return sum(h.Sum(nil)), nil
 }
 
 func join(path, name string) string {
