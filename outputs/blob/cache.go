@@ -83,22 +83,5 @@ func (s *Store) EmptyCache(needed func() (func(sha256 string) bool, error)) erro
 	if s.remote == nil {
 		return nil
 	}
-	release, err := s.TrySweep()
-	if errors.Is(err, flock.ErrHeld) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = release() }()
-	keep, err := needed()
-	if err != nil {
-		return err
-	}
-	var failed error
-	err = s.Store.Walk(keep, func(f cas.Found) bool {
-		failed = s.Store.Remove(f.SHA256)
-		return failed == nil
-	})
-	return errors.Join(err, failed)
+	return s.trim(0, needed)
 }

@@ -103,7 +103,7 @@ func Digests(contents ...string) (all []string) {
 // Forget removes the store's local files except the blobs.
 func Forget(t testing.TB, s *blob.Store) {
 	t.Helper()
-	Must(t, s.EmptyCache(func() (func(string) bool, error) { return nil, nil }))
+	Must(t, s.EmptyCache(func() (func(string) bool, error) { return func(string) bool { return false }, nil }))
 }
 
 func read(ctx context.Context, s *blob.Store, sum string) (string, error) {
