@@ -249,7 +249,7 @@ func TestOnlyAWholeImageGetsAName(t *testing.T) {
 	l := open(t, t.TempDir())
 	desc, err := putImage(l, "whole")
 	must(t, err)
-	children, err := l.Children(desc)
+	children, err := l.children(desc)
 	must(t, err)
 	must(t, os.Remove(blobPath(t, l, children[1])))
 	if err := l.Tag(t.Context(), "again", desc); !errors.Is(err, fs.ErrNotExist) {

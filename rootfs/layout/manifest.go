@@ -112,8 +112,8 @@ func checkAll(descs []ocispec.Descriptor) error {
 	return nil
 }
 
-// Children returns what a manifest or an index in the layout refers to; nothing for any other blob.
-func (l *Layout) Children(desc ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+// children returns what a manifest or an index in the layout refers to; nothing for any other blob.
+func (l *Layout) children(desc ocispec.Descriptor) ([]ocispec.Descriptor, error) {
 	if !isManifest(desc.MediaType) && !IsIndex(desc.MediaType) {
 		return nil, nil
 	}

@@ -126,7 +126,7 @@ func (l *Layout) walk(todo []ocispec.Descriptor, visit func(ocispec.Descriptor) 
 		if err := visit(desc); err != nil {
 			return err
 		}
-		children, err := l.Children(desc)
+		children, err := l.children(desc)
 		if err != nil {
 			return err
 		}

@@ -82,11 +82,11 @@ func (r *Record) Confirm(ctx context.Context, root *os.File) error {
 	if !errors.Is(err, ErrChanged) && !errors.Is(err, ErrRecord) {
 		return err
 	}
-	return r.Renew(ctx, root)
+	return r.renew(ctx, root)
 }
 
-// Renew verifies root, and renews the stamp if all matches the list.
-func (r *Record) Renew(ctx context.Context, root *os.File) error {
+// renew verifies root, and renews the stamp if all matches the list.
+func (r *Record) renew(ctx context.Context, root *os.File) error {
 	list, err := r.openList()
 	if err != nil {
 		return err

@@ -150,7 +150,7 @@ func TestUntouched(t *testing.T) {
 	_, err := os.ReadFile(s.path("a/x")) // access times are nobody's business
 	must(t, err)
 	must(t, s.record.Check(context.Background(), s.root))
-	must(t, s.record.Renew(context.Background(), s.root))
+	must(t, s.record.renew(context.Background(), s.root))
 	must(t, s.record.Confirm(context.Background(), s.root))
 	if left := namesIn(t, filepath.Dir(s.dir)); !slices.Equal(left, []string{"root", "root.seal"}) {
 		t.Errorf("files %q", left)
@@ -246,7 +246,7 @@ func TestTampering(t *testing.T) {
 				t.Errorf("Check: %v", err)
 			}
 			for what, err := range map[string]error{
-				"Renew":   s.record.Renew(context.Background(), s.root),
+				"Renew":   s.record.renew(context.Background(), s.root),
 				"Confirm": s.record.Confirm(context.Background(), s.root),
 			} {
 				if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), c.says) {
@@ -325,7 +325,7 @@ func TestDamagedRecord(t *testing.T) {
 		if r == nil || i > stamps { // of the stamps, one is enough: the record is made again
 			continue
 		}
-		if renewed := r.Renew(context.Background(), s.root); (i < stamps) != errors.Is(renewed, ErrRecord) {
+		if renewed := r.renew(context.Background(), s.root); (i < stamps) != errors.Is(renewed, ErrRecord) {
 			t.Fatalf("byte %d (list at %d, stamps at %d): Renew %v", i, list, stamps, renewed)
 		}
 	}
@@ -408,7 +408,7 @@ func TestContextEnds(t *testing.T) {
 	cancel()
 	_, err := Seal(ctx, s.root, s.dir+".other", nil)
 	for what, err := range map[string]error{
-		"Seal": err, "Check": s.record.Check(ctx, s.root), "Renew": s.record.Renew(ctx, s.root),
+		"Seal": err, "Check": s.record.Check(ctx, s.root), "Renew": s.record.renew(ctx, s.root),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", what, err)

@@ -12,9 +12,6 @@ type Limits struct {
 	Pids   int64   // processes and threads
 }
 
-// Effective are the limits as read back from the kernel.
-type Effective = Limits
-
 // Usage of a group. A peak that the kernel does not record is 0.
 type Usage struct {
 	Memory, MemoryPeak int64 // bytes
@@ -47,7 +44,7 @@ type Shortage struct {
 // hierarchy is a group in one of the two versions of the interface.
 type hierarchy interface {
 	set(Limits) error
-	effective() (Effective, error)
+	effective() (Limits, error) // as read back from the kernel
 	holdsSwap() bool
 	usage() (Usage, error)
 	evidence() (Evidence, error)

@@ -238,15 +238,15 @@ func TestV2LimitsAndEvidence(t *testing.T) {
 func TestCompare(t *testing.T) {
 	asked := Limits{Memory: 100_000_000, CPUs: 0.5, Pids: 10}
 	for name, c := range map[string]struct {
-		got Effective
+		got Limits
 		ok  bool
 	}{
 		"exact":               {asked, true},
-		"rounded to pages":    {Effective{Memory: 99_999_744, CPUs: 0.5, Pids: 10}, true},
-		"memory not applied":  {Effective{Memory: 1 << 62, CPUs: 0.5, Pids: 10}, false},
-		"memory a page short": {Effective{Memory: 100_000_000 - int64(os.Getpagesize()), CPUs: 0.5, Pids: 10}, false},
-		"no CPU quota":        {Effective{Memory: 100_000_000, Pids: 10}, false},
-		"other pids":          {Effective{Memory: 100_000_000, CPUs: 0.5, Pids: 11}, false},
+		"rounded to pages":    {Limits{Memory: 99_999_744, CPUs: 0.5, Pids: 10}, true},
+		"memory not applied":  {Limits{Memory: 1 << 62, CPUs: 0.5, Pids: 10}, false},
+		"memory a page short": {Limits{Memory: 100_000_000 - int64(os.Getpagesize()), CPUs: 0.5, Pids: 10}, false},
+		"no CPU quota":        {Limits{Memory: 100_000_000, Pids: 10}, false},
+		"other pids":          {Limits{Memory: 100_000_000, CPUs: 0.5, Pids: 11}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := compare(asked, c.got); (err == nil) != c.ok {
@@ -259,24 +259,24 @@ func TestCompare(t *testing.T) {
 // holding is a kernel that accepts every limit and enforces got instead.
 type holding struct {
 	hierarchy
-	got Effective
+	got Limits
 }
 
-func (holding) set(Limits) error                { return nil }
-func (h holding) effective() (Effective, error) { return h.got, nil }
+func (holding) set(Limits) error             { return nil }
+func (h holding) effective() (Limits, error) { return h.got, nil }
 
 // TestReadBack: limits that the kernel takes and does not hold are an error when they are set, and when they are checked at the end.
 func TestReadBack(t *testing.T) {
 	asked := Limits{Memory: 1 << 30, CPUs: 0.5, Pids: 10}
 	for name, c := range map[string]struct {
-		got  Effective
+		got  Limits
 		held bool
 	}{
 		"held":     {asked, true},
-		"no limit": {Effective{Memory: 1 << 62, CPUs: 0.5, Pids: 10}, false},
+		"no limit": {Limits{Memory: 1 << 62, CPUs: 0.5, Pids: 10}, false},
 	} {
 		g := &Group{files: holding{got: c.got}}
-		if got, err := g.Set(asked); (err == nil) != c.held || got != c.got {
+		if got, err := g.set(asked); (err == nil) != c.held || got != c.got {
 			t.Errorf("%s: set: %+v, %v", name, got, err)
 		}
 		if err := g.Check(); (err == nil) != c.held {

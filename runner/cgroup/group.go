@@ -32,21 +32,21 @@ func (g *Group) Check() error {
 	return compare(g.limits, got)
 }
 
-// Set sets the limits, which may not be higher than before, and reads them back. It fails if the kernel reports others.
-func (g *Group) Set(limits Limits) (Effective, error) {
+// set sets the limits, which may not be higher than before, and reads them back. It fails if the kernel reports others.
+func (g *Group) set(limits Limits) (Limits, error) {
 	if err := g.files.set(limits); err != nil {
-		return Effective{}, fmt.Errorf("set limits: %w", err)
+		return Limits{}, fmt.Errorf("set limits: %w", err)
 	}
 	got, err := g.files.effective()
 	if err != nil {
-		return Effective{}, fmt.Errorf("read limits back: %w", err)
+		return Limits{}, fmt.Errorf("read limits back: %w", err)
 	}
 	g.limits = limits
 	return got, compare(limits, got)
 }
 
 // compare allows for rounding: memory down to pages, a CPU quota to microseconds.
-func compare(asked Limits, got Effective) error {
+func compare(asked Limits, got Limits) error {
 	page := int64(os.Getpagesize())
 	switch {
 	case got.Memory > asked.Memory || got.Memory <= asked.Memory-page:

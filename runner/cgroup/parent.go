@@ -74,11 +74,11 @@ func (p *Parent) above() cgroupfs.Chain {
 
 // New makes the group name below parent, sets its limits and reads them back. It fails if the kernel reports another
 // limit.
-func (p *Parent) New(name string, limits Limits) (_ *Group, _ Effective, err error) {
+func (p *Parent) New(name string, limits Limits) (_ *Group, _ Limits, err error) {
 	g := &Group{}
 	for _, dir := range p.Plan(name) {
 		if err := os.Mkdir(dir, 0o755); err != nil { // an existing one is another run's
-			return nil, Effective{}, errors.Join(fmt.Errorf("make control group: %w", err), g.Remove())
+			return nil, Limits{}, errors.Join(fmt.Errorf("make control group: %w", err), g.Remove())
 		}
 		g.dirs = append(g.dirs, dir)
 	}
@@ -89,7 +89,7 @@ func (p *Parent) New(name string, limits Limits) (_ *Group, _ Effective, err err
 			err = errors.Join(err, g.Remove())
 		}
 	}()
-	got, err := g.Set(limits)
+	got, err := g.set(limits)
 	return g, got, err
 }
 

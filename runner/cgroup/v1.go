@@ -44,7 +44,7 @@ func (g v1) set(l Limits) error {
 	return cgroupfs.Write(g.cpu, "cpu.cfs_quota_us", strconv.FormatInt(quota(l.CPUs), 10))
 }
 
-func (g v1) effective() (e Effective, err error) {
+func (g v1) effective() (e Limits, err error) {
 	if e.Memory, err = cgroupfs.Int(g.memory, "memory.limit_in_bytes"); err != nil {
 		return e, err
 	}

@@ -34,7 +34,7 @@ func (g v2) set(l Limits) error {
 	return nil
 }
 
-func (g v2) effective() (e Effective, err error) {
+func (g v2) effective() (e Limits, err error) {
 	if e.Memory, err = cgroupfs.Int(g.dir, "memory.max"); err != nil {
 		return e, err
 	}

@@ -105,8 +105,8 @@ func (x *Process) read(lines *bufio.Scanner, each func(result.Request)) {
 	}
 }
 
-// Ended reports whether it has ended by itself.
-func (x *Process) Ended() bool {
+// ended reports whether it has ended by itself.
+func (x *Process) ended() bool {
 	select {
 	case <-x.done:
 		return true
@@ -124,7 +124,7 @@ func (x *Process) Stop() error {
 	if x == nil {
 		return nil
 	}
-	early := x.Ended()
+	early := x.ended()
 	x.stdin.Close()
 	late := time.AfterFunc(lastRecords, func() { _ = x.cmd.Process.Kill() })
 	<-x.done

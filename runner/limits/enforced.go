@@ -24,7 +24,7 @@ func groupLimits(a spec.Analysis, parent *cgroup.Parent) cgroup.Limits {
 
 // enforcedBy lists who enforces which limit. got is what the kernel read back; nil if there is no control group, and then
 // memory and pids are rlimits: per process, not for all together.
-func enforcedBy(a spec.Analysis, got *cgroup.Effective) []result.Enforcement {
+func enforcedBy(a spec.Analysis, got *cgroup.Limits) []result.Enforcement {
 	memory, cpus, pids := strconv.FormatInt(int64(a.Memory), 10), number(a.CPUs), strconv.FormatInt(a.Pids, 10)
 	list := []result.Enforcement{
 		{Limit: "memory", Asked: memory, Effective: atMost(int64(a.Memory), unix.RLIMIT_DATA), By: result.ByRlimit},

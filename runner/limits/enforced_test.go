@@ -19,7 +19,7 @@ func TestEnforced(t *testing.T) {
 		}
 		return strings.Join(words, ", ")
 	}
-	for want, got := range map[string]*cgroup.Effective{
+	for want, got := range map[string]*cgroup.Limits{
 		"memory=2147483648 cgroup, cpus=0.5 cgroup, pids=100 cgroup": {Memory: 2 << 30, CPUs: 0.5, Pids: 100},
 		"memory=2147483648 cgroup, cpus= none, pids=100 cgroup":      {Memory: 2 << 30, Pids: 100},
 		"memory=2147483648 rlimit, cpus= none, pids=100 rlimit":      nil,

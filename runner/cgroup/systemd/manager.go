@@ -47,8 +47,8 @@ func (m Manager) sockets() []socket {
 	return all
 }
 
-// Delegates reports whether the manager delegates a unit's group (Delegate=).
-func (m Manager) Delegates(ctx context.Context, unit string) bool {
+// delegates reports whether the manager delegates a unit's group (Delegate=).
+func (m Manager) delegates(ctx context.Context, unit string) bool {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	kind := map[string]string{".scope": "Scope", ".service": "Service"}[filepath.Ext(unit)]

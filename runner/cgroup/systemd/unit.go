@@ -27,7 +27,7 @@ func UnitOf(point, dir string) string {
 // make, or take controllers away, whenever it handles a neighbour. The system's manager marks units with Delegate= (for
 // everyone since version 251, for root since 236); a user's manager cannot (seen with 252) and is asked.
 func Delegated(ctx context.Context, unit string) bool {
-	return marked(unit) || OfUserManager(unit) && Manager{os.Getuid()}.Delegates(ctx, filepath.Base(unit))
+	return marked(unit) || OfUserManager(unit) && Manager{os.Getuid()}.delegates(ctx, filepath.Base(unit))
 }
 
 // OfUserManager reports whether a unit is below the caller's own user manager.

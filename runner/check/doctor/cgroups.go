@@ -30,7 +30,7 @@ const (
 type groups struct {
 	parent *cgroup.Parent // nil if there are none
 	codes  string         // prefix of the codes of its controllers
-	got    cgroup.Effective
+	got    cgroup.Limits
 	err    error
 }
 

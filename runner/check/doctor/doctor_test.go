@@ -307,7 +307,7 @@ func TestControllers(t *testing.T) {
 	if f := of(g, groupsSystemd, "pids"); f.Status != check.Skipped || f.After != "" {
 		t.Errorf("what is not used here: %+v", f)
 	}
-	g = groups{parent: &cgroup.Parent{Version: 1}, codes: groupsV1, got: cgroup.Effective{Memory: 5, Pids: 6}}
+	g = groups{parent: &cgroup.Parent{Version: 1}, codes: groupsV1, got: cgroup.Limits{Memory: 5, Pids: 6}}
 	checkFinding(t, of(g, groupsV1, "memory"), check.OK, "5B")
 	checkFinding(t, of(g, groupsV1, "cpu"), check.Warn, "not delegated", "mount -t cgroup -o cpu cgroup")
 }
