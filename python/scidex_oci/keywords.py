@@ -41,6 +41,8 @@ def _split(text: str) -> Optional[List[str]]:
 
 def _keyword(found: re.Match[str]) -> str:
     name, value = found[1].replace("-", "_"), found[2]
+    if name == "overwrite":
+        return f"{name}=True" if value is None else f"{name}=True {value}"
     if name + "s" in Manifest.__annotations__:
         name += "s"
     if name not in Manifest.__annotations__:
