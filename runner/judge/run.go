@@ -19,10 +19,11 @@ import (
 // Run gives an end its outcome and its row, and its signed statement if it is to have one. If that cannot be signed, scidex-oci
 // has failed at what it was asked for: a complete run is then an error, any other has a warning.
 func Run(ctx context.Context, e End, s Signing, now time.Time) (End, error) {
-	o, warnings := verdict(e.Ended, e.Harvest.Missing, e.failure())
-	if e.Outcome = o; !e.Outer {
+	if !e.Outer {
 		e.warn(limits.Unheld(e.Report.Enforced)...)
 	}
+	var warnings []string
+	e.Outcome, warnings = verdict(e.Ended, e.Harvest.Missing, e.failure())
 	e.warn(warnings...)
 	judged, err := e.concluded(now)
 	if err != nil || !e.Signed {
