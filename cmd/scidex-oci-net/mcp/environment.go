@@ -14,7 +14,6 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
-	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -106,7 +105,7 @@ func (t *tools) packages(ctx context.Context) (found packages, err error) {
 		return found, err
 	}
 	a.Timeout, a.Memory = min(t.bounds.Timeout, spec.Duration(packagesTime)), min(t.bounds.Memory, packagesMemory)
-	printed, err := runner.Print(ctx, t.Stores.Host, a, packagesPrinted)
+	printed, err := t.Engine.Print(ctx, a, packagesPrinted)
 	if err == nil {
 		err = json.Unmarshal(printed, &found)
 	}

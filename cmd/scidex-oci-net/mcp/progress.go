@@ -24,6 +24,20 @@ type feed struct {
 	calls map[*progress]struct{}
 }
 
+// passOn passes events on to a client that has given a progress token with its call, until end is called.
+func (f *feed) passOn(ctx context.Context, r *mcp.CallToolRequest) (end func()) {
+	token := r.Params.GetProgressToken()
+	if token == nil {
+		return func() {}
+	}
+	notes := notify(ctx, r.Session, token)
+	leave := f.join(notes)
+	return func() {
+		leave()
+		notes.end()
+	}
+}
+
 // join adds a call, until leave is called.
 func (f *feed) join(p *progress) (leave func()) {
 	f.mu.Lock()

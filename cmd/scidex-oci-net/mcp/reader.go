@@ -186,15 +186,10 @@ func (r *reader) list(t reflect.Type, at string, given json.RawMessage) (json.Ra
 	return json.Marshal(all)
 }
 
-// unknown refuses a name that there is not, and says which may have been meant: that of another object, one that is alike, or else
+// unknown refuses a name that there is not, and says which may have been meant: one that is alike, here or in another object, or else
 // which there are here.
 func (r *reader) unknown(at, name string, here []string) error {
 	no := fmt.Sprintf("%s has no argument %s", r.tool, shown(join(at, name)))
-	for _, o := range r.objects {
-		if slices.Contains(o.names, name) {
-			return fmt.Errorf("%s; did you mean %q?", no, o.prefix+name)
-		}
-	}
 	for _, o := range append([]object{{join(at, ""), here}}, r.objects...) {
 		if near := suggest.DidYouMean(name, o.names, o.prefix); near != "" {
 			return errors.New(no + near)

@@ -31,11 +31,11 @@ func (t *tools) runCode(ctx context.Context, r *mcp.CallToolRequest, in runInput
 		return nil, runOutput{}, err
 	}
 	defer stop()
-	run, err := t.begin(ctx, r, in)
-	if err != nil {
+	run := &run{gone: make(chan struct{})}
+	defer run.feed.passOn(ctx, r)()
+	if err := t.begin(ctx, r, in, run); err != nil {
 		return nil, runOutput{}, err
 	}
-	defer t.passOn(ctx, r, run.ID())()
 	select {
 	case <-run.gone:
 	case <-over:
@@ -72,7 +72,9 @@ func (t *tools) waitRun(ctx context.Context, r *mcp.CallToolRequest, in waitInpu
 		return nil, runOutput{}, err
 	}
 	defer stop()
-	defer t.passOn(ctx, r, in.Run)()
+	if own, ok := t.runs.Load(in.Run); ok {
+		defer own.(*run).feed.passOn(ctx, r)()
+	}
 	waits, cancel := t.open.enter(ctx, r.Session)
 	defer cancel()
 	ended := make(chan error, 1)
@@ -112,17 +114,16 @@ func (t *tools) current(ctx context.Context, name string) (*mcp.CallToolResult, 
 }
 
 // begin begins the run of a call. It is canceled at the end of the session.
-func (t *tools) begin(ctx context.Context, r *mcp.CallToolRequest, in runInput) (*run, error) {
+func (t *tools) begin(ctx context.Context, r *mcp.CallToolRequest, in runInput, run *run) error {
 	leave, err := t.enter()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a, remove, err := t.analysis(ctx, in)
 	if err != nil {
 		leave()
-		return nil, err
+		return err
 	}
-	run := &run{gone: make(chan struct{})}
 	done := func() {
 		remove()
 		leave()
@@ -135,7 +136,7 @@ func (t *tools) begin(ctx context.Context, r *mcp.CallToolRequest, in runInput) 
 		if errors.Is(err, engine.ErrDraining) {
 			err = errors.New("this server ends and takes no new runs")
 		}
-		return nil, err
+		return err
 	}
 	t.runs.Store(a.ID, run)
 	over, left := t.open.enter(context.WithoutCancel(ctx), r.Session)
@@ -151,20 +152,5 @@ func (t *tools) begin(ctx context.Context, r *mcp.CallToolRequest, in runInput) 
 			<-run.Done()
 		}
 	}()
-	return run, nil
-}
-
-// passOn passes the events of a run of this server on to a client that has given a progress token, until end is called.
-func (t *tools) passOn(ctx context.Context, r *mcp.CallToolRequest, id string) (end func()) {
-	token := r.Params.GetProgressToken()
-	found, ok := t.runs.Load(id)
-	if token == nil || !ok {
-		return func() {}
-	}
-	notes := notify(ctx, r.Session, token)
-	leave := found.(*run).feed.join(notes)
-	return func() {
-		leave()
-		notes.end()
-	}
+	return nil
 }

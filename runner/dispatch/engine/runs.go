@@ -6,8 +6,10 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/watch"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // NotFoundError says that there is no such run or output.
@@ -84,6 +86,11 @@ func (e *Engine) Wait(ctx context.Context, name string) (result.Result, error) {
 		return result.Result{}, err
 	}
 	return e.awaitOther(ctx, run.Key)
+}
+
+// Print runs an analysis of the engine's own at once, without a turn and a record, and returns what it printed, at most so many bytes.
+func (e *Engine) Print(ctx context.Context, a spec.Analysis, most int) ([]byte, error) {
+	return runner.Print(ctx, e.host, a, most)
 }
 
 // Stop ends a run, with now without a grace period, and returns its result.
