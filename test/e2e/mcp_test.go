@@ -390,6 +390,9 @@ func (a *agent) hasTools() {
 		if tool.InputSchema == nil || tool.OutputSchema == nil || tool.Description == "" {
 			a.t.Errorf("%+v", tool)
 		}
+		if text, err := json.Marshal(tool); err != nil || bytes.Contains(text, []byte(`"null"`)) {
+			a.t.Errorf("%s has more than one type for a value: %s, %v", tool.Name, text, err)
+		}
 	}
 	if want := []string{"get_environment", "get_logs", "get_run", "list_outputs", "list_runs", "read_output", "run_code", "stop_run", "wait_run"}; !slices.Equal(names, want) {
 		a.t.Errorf("tools %q, want %q", names, want)

@@ -29,9 +29,9 @@ type runOutput struct {
 	Message       string        `json:"message,omitempty"`
 	Hints         []result.Hint `json:"hints,omitempty" jsonschema:"what to do about the end"`
 	Warnings      []string      `json:"warnings,omitempty"`
-	Outputs       []named       `json:"outputs,omitempty" jsonschema:"the first ones; list_outputs has all, with digests and uris"`
+	Outputs       []named       `json:"outputs,omitempty" jsonschema:"the first ones; list_outputs has all"`
 	OutputsTotal  int64         `json:"outputs_total,omitempty" jsonschema:"if there are more"`
-	Rejected      []refused     `json:"rejected,omitempty" jsonschema:"the first of what was left in /work and is no output"`
+	Rejected      []refused     `json:"rejected,omitempty" jsonschema:"what was left and is no output"`
 	RejectedTotal int64         `json:"rejected_total,omitempty" jsonschema:"if there are more"`
 	Stdout        string        `json:"stdout,omitempty" jsonschema:"the end of standard output"`
 	StdoutTotal   int64         `json:"stdout_total,omitempty" jsonschema:"bytes, if there are more"`

@@ -26,8 +26,8 @@ const (
 // file is a file of a call.
 type file struct {
 	Name   string  `json:"name" jsonschema:"a relative path below /work"`
-	Text   *string `json:"text,omitempty" jsonschema:"the content; give either text or base64"`
-	Base64 string  `json:"base64,omitempty" jsonschema:"the content of a file that is not text, in base64"`
+	Text   *string `json:"text,omitempty" jsonschema:"the content"`
+	Base64 string  `json:"base64,omitempty" jsonschema:"instead of text"`
 }
 
 // content is what a file holds.

@@ -19,7 +19,7 @@ const (
 type logsInput struct {
 	Run    string `json:"run" jsonschema:"ID, ID@ATTEMPT or @last"`
 	Stream string `json:"stream,omitempty" jsonschema:"stdout or stderr (default: both)"`
-	Offset *int64 `json:"offset,omitempty" jsonschema:"the first byte (default: so that the end is there)"`
+	Offset *int64 `json:"offset,omitempty" jsonschema:"the first byte (default: that of the end)"`
 	Length int    `json:"length,omitempty" jsonschema:"bytes of each stream, at most 65536 (default 16384)"`
 }
 
@@ -32,9 +32,9 @@ type logsOutput struct {
 
 // logPart is a part of a log.
 type logPart struct {
-	Text   string `json:"text" jsonschema:"with what is not printable made visible"`
-	Offset int64  `json:"offset" jsonschema:"of its first byte"`
-	Next   int64  `json:"next_offset" jsonschema:"of the byte after it"`
+	Text   string `json:"text"`
+	Offset int64  `json:"offset"`
+	Next   int64  `json:"next_offset" jsonschema:"where to read on"`
 	Total  int64  `json:"total" jsonschema:"bytes that there are"`
 }
 

@@ -32,15 +32,15 @@ type readInput struct {
 	Run    string `json:"run" jsonschema:"ID, ID@ATTEMPT or @last"`
 	Path   string `json:"path" jsonschema:"as list_outputs shows it"`
 	Offset int64  `json:"offset,omitempty" jsonschema:"of the first byte"`
-	Length int    `json:"length,omitempty" jsonschema:"bytes, at most 65536, which is the default"`
+	Length int    `json:"length,omitempty" jsonschema:"bytes, at most 65536 (default)"`
 	Rows   int    `json:"rows,omitempty" jsonschema:"of a CSV or TSV table, 1 to 1000 (default 50)"`
 }
 
 // readOutput is a part of an output.
 type readOutput struct {
 	output
-	Kind   string `json:"kind" jsonschema:"text, table (rows of CSV or TSV), image (which comes as an image), or binary (which is not shown; the resource has it)"`
-	Text   string `json:"text,omitempty" jsonschema:"with what is not printable made visible"`
+	Kind   string `json:"kind" jsonschema:"text, table, image (which comes as one), or binary (which only the resource has)"`
+	Text   string `json:"text,omitempty"`
 	Offset int64  `json:"offset"`
 	Next   int64  `json:"next_offset,omitempty" jsonschema:"where to read on; there is none at the end"`
 }

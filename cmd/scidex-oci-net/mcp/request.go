@@ -15,16 +15,16 @@ import (
 
 // runInput is what a model asks run_code for.
 type runInput struct {
-	Code     string            `json:"code,omitempty" jsonschema:"the source of a script; give either code or command"`
-	Language string            `json:"language,omitempty" jsonschema:"of the code: python (default), r, julia, shell (sh), or bash, which becomes its first line; another first line, such as #!/usr/bin/env perl, says what else runs it"`
-	Command  []string          `json:"command,omitempty" jsonschema:"a program and its arguments, instead of code"`
-	Args     []string          `json:"args,omitempty" jsonschema:"arguments of the code"`
-	Files    []file            `json:"files,omitempty" jsonschema:"files that are in /work at the start"`
-	Inputs   []string          `json:"inputs,omitempty" jsonschema:"names below /data, then the run has these at /inputs/NAME and no /data; or outputs of runs, by uri at /inputs/PATH or as sha256:DIGEST:NAME at /inputs/NAME; all read-only"`
-	Outputs  []string          `json:"outputs,omitempty" jsonschema:"globs that each have to match an output, else the run fails"`
-	Labels   map[string]string `json:"labels,omitempty" jsonschema:"kept with the run; list_runs finds it by them"`
-	Limits   limits            `json:"limits,omitzero" jsonschema:"at most what the operator allows, which is the default"`
-	Timeout  string            `json:"timeout,omitempty" jsonschema:"of the wall clock, such as 90s or 10m; at most what the operator allows"`
+	Code     string            `json:"code,omitempty" jsonschema:"a script; give code or command"`
+	Language string            `json:"language,omitempty" jsonschema:"python (default), r, julia, shell or bash; a first line #!/… says what else runs the code"`
+	Command  []string          `json:"command,omitempty" jsonschema:"a program and its arguments"`
+	Args     []string          `json:"args,omitempty" jsonschema:"of the code"`
+	Files    []file            `json:"files,omitempty" jsonschema:"that are in /work at the start"`
+	Inputs   []string          `json:"inputs,omitempty" jsonschema:"read-only at /inputs/NAME: names below /data, which is then not there itself, or outputs of runs, by uri or as sha256:DIGEST:NAME"`
+	Outputs  []string          `json:"outputs,omitempty" jsonschema:"globs; the run fails if one matches no output"`
+	Labels   map[string]string `json:"labels,omitempty" jsonschema:"list_runs finds the run by them"`
+	Limits   limits            `json:"limits,omitzero" jsonschema:"at most the operator's, which are the defaults; get_environment has them"`
+	Timeout  string            `json:"timeout,omitempty" jsonschema:"such as 90s or 10m; a limit too"`
 	Wait     *float64          `json:"wait,omitempty" jsonschema:"seconds to wait for the end, 0 to 3600; then the run goes on, and wait_run waits for it (default: up to its end)"`
 }
 
