@@ -529,7 +529,7 @@ func TestMCPRefuses(t *testing.T) {
 	for name, arguments := range map[string]args{
 		"get_run": {"run": "none"}, "get_logs": {"run": "none"}, "list_outputs": {"run": "none"}, "read_output": {"run": "none", "path": "a"}, "stop_run": {"run": "none"},
 	} {
-		a.refusesCall(name, arguments, `"none"`)
+		a.refusesCall(name, arguments, `"none"`, "list_runs")
 	}
 	a.refusesCall("list_runs", args{"limit": 101}, "limit 101")
 	a.refusesCall("list_runs", args{"states": []string{"fine"}}, `"fine"`)

@@ -100,7 +100,7 @@ func (t *tools) addLogs(ctx context.Context, r result.Result, out *runOutput) er
 	if r.State == outcome.Queued {
 		return nil
 	}
-	run, err := t.Engine.Find(ctx, r.Key().String())
+	run, err := t.find(ctx, r.Key().String())
 	if err != nil {
 		return err
 	}

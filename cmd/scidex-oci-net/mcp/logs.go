@@ -44,7 +44,7 @@ func (t *tools) getLogs(ctx context.Context, _ *mcp.CallToolRequest, in logsInpu
 	if err != nil {
 		return nil, logsOutput{}, err
 	}
-	run, err := t.Engine.Find(ctx, in.Run)
+	run, err := t.find(ctx, in.Run)
 	if err != nil {
 		return nil, logsOutput{}, err
 	}

@@ -38,7 +38,7 @@ func (t *tools) listOutputs(ctx context.Context, _ *mcp.CallToolRequest, in outp
 	if in.From < 0 || limit < 1 || limit > mostEntries {
 		return nil, out, fmt.Errorf("from %d, limit %d: give a number from 0 on, and one from 1 to %d", in.From, limit, mostEntries)
 	}
-	run, err := t.Engine.Find(ctx, in.Run)
+	run, err := t.find(ctx, in.Run)
 	if err != nil {
 		return nil, out, err
 	}

@@ -64,7 +64,7 @@ func (t *tools) readOutput(ctx context.Context, _ *mcp.CallToolRequest, in readI
 	if err := in.check(); err != nil {
 		return nil, readOutput{}, err
 	}
-	run, err := t.Engine.Find(ctx, in.Run)
+	run, err := t.find(ctx, in.Run)
 	if err != nil {
 		return nil, readOutput{}, err
 	}

@@ -51,7 +51,7 @@ func (t *tools) resource(ctx context.Context, uri string) (e outputs.Entry, err 
 	if !ok {
 		return e, none
 	}
-	run, err := t.Engine.Find(ctx, name)
+	run, err := t.find(ctx, name)
 	if err != nil {
 		return e, err
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/serve"
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -80,7 +82,16 @@ func (t *tools) refused(err error) error {
 		r.Message, r.Hints = inFields.Replace(r.Message), t.hints(r.Hints)
 		return errors.New(r.Explanation())
 	}
+	if errors.As(err, new(*engine.NotFoundError)) {
+		return &engine.NotFoundError{Err: errors.New(strings.ReplaceAll(err.Error(), `"scidex-oci ls"`, "list_runs"))}
+	}
 	return err
+}
+
+// find finds a run as a model names it.
+func (t *tools) find(ctx context.Context, name string) (catalog.Run, error) {
+	run, err := t.Engine.Find(ctx, name)
+	return run, t.refused(err)
 }
 
 // stopInput names a run to stop.
