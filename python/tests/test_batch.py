@@ -74,7 +74,7 @@ class BatchTest(Case):
         self.assertEqual([r.state for r in self.batch(self.dir / "good")], ["complete", "complete"])
         (self.dir / "bad").write_text('{"command": ["true"]}\n{"bogus": 1}\n')
         self.assertEqual([r.reason for r in self.batch(self.dir / "bad")], ["request"])
-        with self.assertRaisesRegex(CommandError, "no such file"):
+        with self.assertRaisesRegex(CommandError, "does not exist"):
             list(self.batch(self.dir / "none"))
 
     def test_flags_that_are_refused(self) -> None:
