@@ -63,7 +63,6 @@ func TestRootWritesForAnotherUser(t *testing.T) {
 		"report":     {args: flags("report", id, "--out", "FILE", "--overwrite")},
 		"table":      {args: flags("table", "table.csv", "--out", "FILE", "--overwrite")},
 		"new":        {args: flags("new", "numbers.py", "--out", "FILE", "--overwrite")},
-		"stats":      {args: flags("stats", "--plot", "FILE")},
 		"key":        {args: flags("key", "new", "FILE")},
 		"docs":       {args: flags("docs", "--dir", "FILE")},
 		"trace":      {args: flags("run", "--trace", "FILE", "--", "true")},

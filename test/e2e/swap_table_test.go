@@ -97,7 +97,6 @@ func hostCommands() []hostCommand {
 		{name: "report -o --overwrite", both: []string{"in/report.html=old"}, args: words("report $MADE -o $DIR/report.html --overwrite")},
 		{name: "table -o", both: []string{"in/"}, roots: []string{"in/table.csv=old"}, args: words("table --label row=made -o $DIR/table.csv table.csv")},
 		{name: "table -o --overwrite", both: []string{"in/table.csv=old"}, args: words("table --label row=made -o $DIR/table.csv --overwrite table.csv")},
-		{name: "stats --plot", both: []string{"in/"}, roots: []string{"in/plot.svg=old"}, args: words("stats --by row --plot $DIR/plot.svg")},
 		{name: "spec --bundle", both: []string{"in/"}, roots: []string{"in/bundle/config.json=old"}, args: words("spec --bundle $DIR/bundle --id $ID -- true"), code: 125},
 		{name: "spec --bundle empty", both: []string{"in/bundle/"}, roots: []string{"in/bundle/config.json=old"}, args: words("spec --bundle $DIR/bundle --id $ID -- true"), code: 125},
 		{name: "new", both: []string{"in/s.sh=echo done"}, roots: []string{"in/analysis.yaml=old"}, args: words("new $DIR/s.sh --out $DIR/analysis.yaml")},

@@ -18,7 +18,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
-	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/stats"
@@ -50,9 +49,9 @@ of a second or more: what a shorter one used is mostly its start.`,
 
 // statsOptions are the options of stats.
 type statsOptions struct {
-	by, plot string
-	filter   options.Filter
-	json     bool
+	by     string
+	filter options.Filter
+	json   bool
 }
 
 func (o *statsOptions) flags() []cli.Flag {
@@ -60,7 +59,6 @@ func (o *statsOptions) flags() []cli.Flag {
 	filter := o.filter.Flags("at most `N` groups, those of the most runs, 0 for all (default: 50)", 50)
 	return slices.Concat(options.List(by), options.List(filter...), options.List(
 		options.Bool(&o.json, "json", "print one JSON object (docs/schema/stats.json)"),
-		options.Path(&o.plot, "plot", "also draw the groups into `FILE`, as SVG"),
 	))
 }
 
@@ -85,11 +83,6 @@ func runStats(ctx context.Context, p *command.Program, st *stores.Stores, o stat
 	s, err := gather(ctx, st.Catalog, o)
 	if err != nil {
 		return err
-	}
-	if o.plot != "" {
-		if err := drawStats(o.plot, s); err != nil {
-			return fmt.Errorf("--plot: %w", err)
-		}
 	}
 	if o.json {
 		return screen.WriteJSON(p.Stdout, s)
@@ -234,20 +227,3 @@ func showBytes(x float64) string { return format.Size(int64(x)) }
 func showTime(ms float64) string { return format.Duration(int64(ms)) }
 
 func showCores(x float64) string { return strconv.FormatFloat(math.Round(x*1000)/1000, 'g', -1, 64) }
-
-// drawStats writes a chart of the groups.
-func drawStats(path string, s statistics) error {
-	chart := stats.Chart{Title: "What runs used of what they asked for"}
-	for _, g := range s.Groups {
-		chart.Names = append(chart.Names, fmt.Sprintf("%s: %s", s.name(g), format.Count(g.Runs, "run", "runs")))
-		chart.Groups = append(chart.Groups, g)
-	}
-	file, err := userfile.Create(path, true, 0o666)
-	if err != nil {
-		return err
-	}
-	return file.Put(func(to io.Writer) error {
-		_, err := to.Write(chart.SVG())
-		return err
-	})
-}
