@@ -312,6 +312,11 @@ func TestMCPEnvironment(t *testing.T) {
 		t.Errorf("what looks for packages is listed: %+v", got)
 	}
 	a.end()
+	a = h.agent("--project", "own", "--env", "PYTHONPATH=/analysis/lib")
+	if got, _ := a.tool("get_environment", args{"packages": "some"}); !slices.Equal(got.Packages, []string{"Some.Dist==1.5 (import some_module)"}) {
+		t.Errorf("%+v", got)
+	}
+	a.end()
 }
 
 // TestMCPFeedsOutputs: outputs of one call are inputs of the next, by their URI or their digest, and nothing else of the store is.

@@ -96,11 +96,7 @@ func (t *tools) packages(ctx context.Context) (found packages, err error) {
 	case <-ctx.Done():
 		return found, ctx.Err()
 	}
-	script := filepath.Join(t.scratch, "packages.py")
-	if err := os.WriteFile(script, []byte(packagesProgram), 0o644); err != nil {
-		return found, err
-	}
-	a, err := t.over(spec.Analysis{Script: script, Data: spec.None, Docs: spec.None})
+	a, err := t.over(spec.Analysis{Command: []string{"python3", "-c", packagesProgram}, Data: spec.None, Docs: spec.None})
 	if err != nil {
 		return found, err
 	}

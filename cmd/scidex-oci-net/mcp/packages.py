@@ -23,7 +23,6 @@ def provided(distribution):
 paths = sysconfig.get_paths()
 own = {paths[name] + below for name in ("stdlib", "platstdlib") for below in ("", "/lib-dynload")}
 modules = {m.name for m in pkgutil.iter_modules() if not m.name.startswith("_") and getattr(m.module_finder, "path", "") not in own}
-modules.discard("packages")  # this program
 found, rest = {}, set(modules)
 for distribution in importlib.metadata.distributions():
     try:
