@@ -316,6 +316,10 @@ func TestMCPEnvironment(t *testing.T) {
 	if got, _ := a.tool("get_environment", args{"packages": "some"}); !slices.Equal(got.Packages, []string{"Some.Dist==1.5 (import some_module)"}) {
 		t.Errorf("%+v", got)
 	}
+	a.refusesCall("run_code", args{"code": "import some_module"}, "give command", "/analysis")
+	if got, _ := a.tool("run_code", args{"command": []string{"python3", "-c", "import some_module"}}); got.State != "complete" {
+		t.Errorf("%+v", got)
+	}
 	a.end()
 }
 

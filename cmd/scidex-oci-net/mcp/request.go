@@ -52,6 +52,9 @@ func (t *tools) own(ctx context.Context, in runInput, dir string) (own spec.Anal
 	if err := checkProgram(in); err != nil {
 		return own, err
 	}
+	if t.bounds.Project != "" && len(in.Command) == 0 {
+		return own, errors.New(`the operator shares a project, and then a call takes no code: give command, such as ["python3", "-c", "…"]; the project is in /analysis`)
+	}
 	own = spec.Analysis{Command: in.Command, Args: in.Args, Outputs: in.Outputs, Labels: in.Labels}
 	ofData := false
 	if own.Inputs, ofData, err = t.inputs(ctx, in.Inputs); err != nil {
