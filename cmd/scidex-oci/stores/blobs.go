@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers"
@@ -40,23 +39,23 @@ func blobsFor(t options.Text, root string) (blobLocation, error) {
 
 // blobsAt is the store that an option names.
 func blobsAt(t options.Text, root string) (blobLocation, error) {
-	scheme, rest, _ := strings.Cut(t.Value, "://")
-	switch {
-	case scheme == "file" && rest != "":
+	k, rest, err := kindOf(t, blobStores)
+	if err != nil {
+		return blobLocation{}, err
+	}
+	if k.local {
 		dir := options.Absolute(t.Dir, rest)
 		return blobLocation{dir: dir}, checkTrusted(t, dir)
-	case scheme == "s3" && rest != "":
-		d, err := drivers.Get()
-		if err != nil {
-			return blobLocation{}, err
-		}
-		b, err := d.ParseBucket(t.Value)
-		if err != nil {
-			return blobLocation{}, fmt.Errorf("%s %q: %w", t.Label, redacted(t.Value), err)
-		}
-		return blobLocation{dir: staging(root, b), bucket: b}, nil
 	}
-	return blobLocation{}, fmt.Errorf("%s %q: give file://DIR or s3://BUCKET/PREFIX", t.Label, redacted(t.Value))
+	all, err := drivers.Get()
+	if err != nil {
+		return blobLocation{}, err
+	}
+	b, err := all.Buckets[k.scheme](t.Value)
+	if err != nil {
+		return blobLocation{}, fmt.Errorf("%s %q: %w", t.Label, redacted(t.Value), err)
+	}
+	return blobLocation{dir: staging(root, b), bucket: b}, nil
 }
 
 // staging is a directory per bucket: what waits there is only for that bucket.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers"
@@ -12,8 +11,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/sqlite"
 )
 
-// database is the location of a catalog: a SQLite file or a PostgreSQL URL, which may hold a password.
-type database struct{ file, url string }
+// database is the location of a catalog: a SQLite file, or a URL, which may hold a password, with the driver for it.
+type database struct {
+	file, url string
+	driver    drivers.Database // nil: in file
+}
 
 // databaseFor is the database that the global options name.
 func databaseFor(t options.Text, root string) (database, error) {
@@ -25,22 +27,23 @@ func databaseFor(t options.Text, root string) (database, error) {
 
 // databaseAt is the database that an option names.
 func databaseAt(t options.Text) (database, error) {
-	scheme, rest, _ := strings.Cut(t.Value, "://")
-	switch {
-	case scheme == "sqlite" && rest != "":
+	k, rest, err := kindOf(t, databases)
+	if err != nil {
+		return database{}, err
+	}
+	if k.local {
 		file := options.Absolute(t.Dir, rest)
 		return database{file: file}, checkTrusted(t, file)
-	case scheme == "postgres" || scheme == "postgresql":
-		d, err := drivers.Get()
-		if err != nil {
-			return database{}, err
-		}
-		if err := d.CheckDatabase(t.Value); err != nil {
-			return database{}, fmt.Errorf("%s %q: %w", t.Label, redacted(t.Value), err)
-		}
-		return database{url: t.Value}, nil
 	}
-	return database{}, fmt.Errorf("%s %q: give sqlite://PATH or postgres://USER@HOST:PORT/DATABASE", t.Label, redacted(t.Value))
+	all, err := drivers.Get()
+	if err != nil {
+		return database{}, err
+	}
+	d := database{url: t.Value, driver: all.Databases[k.scheme]}
+	if err := d.driver.Check(d.url); err != nil {
+		return database{}, fmt.Errorf("%s %q: %w", t.Label, redacted(t.Value), err)
+	}
+	return d, nil
 }
 
 // open opens the catalog and makes what is missing of it.
@@ -50,12 +53,8 @@ func (d database) open(ctx context.Context) (catalog.Database, error) {
 
 // openIf is open, but asks allowNew before it makes a file.
 func (d database) openIf(ctx context.Context, allowNew func(context.Context) error) (catalog.Database, error) {
-	if d.url != "" {
-		remote, err := drivers.Get()
-		if err != nil {
-			return nil, err
-		}
-		return remote.OpenCatalog(ctx, d.url)
+	if d.driver != nil {
+		return d.driver.Open(ctx, d.url)
 	}
 	if err := makeTrusted(filepath.Dir(d.file)); err != nil {
 		return nil, err
@@ -75,11 +74,10 @@ func (d database) private() []string {
 	return []string{d.file, d.file + "-wal", d.file + "-shm", d.file + "-journal"}
 }
 
-// hosts are those of a PostgreSQL database, and directories of sockets; nil for a file. They may come from PGHOST or a service file.
+// hosts are those of a database, and directories of sockets; nil for a file. They may come from PGHOST or a service file.
 func (d database) hosts() []string {
-	remote, err := drivers.Get()
-	if d.url == "" || err != nil {
+	if d.driver == nil {
 		return nil
 	}
-	return remote.DatabaseHosts(d.url)
+	return d.driver.Hosts(d.url)
 }

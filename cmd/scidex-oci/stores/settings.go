@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
@@ -80,14 +79,6 @@ func ReadSettings(g *options.Global, env options.Lookup) (Settings, error) {
 		err = g.LogFormat.Refuse("give text or json")
 	}
 	return s, err
-}
-
-// Remote reports whether the options name a store on another host.
-func Remote(g *options.Global) bool {
-	return slices.ContainsFunc([]options.Text{g.DB, g.Blobs}, func(t options.Text) bool {
-		scheme, _, _ := strings.Cut(t.Value, "://")
-		return t.Given && slices.Contains([]string{"postgres", "postgresql", "s3"}, scheme)
-	})
 }
 
 // defaultRoot follows the XDG base directory specification: a relative XDG_DATA_HOME is ignored.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers/remote"
 	"github.com/scidex-ai/scidex-oci/outputs/blob/s3"
 )
@@ -74,12 +75,30 @@ func TestSettings(t *testing.T) {
 		},
 		{
 			map[string]string{"root": "/r", "db": "postgres://u:p@h/d"},
-			Settings{"/r", "/tmp", blobLocation{dir: "/r/blobs"}, database{url: "postgres://u:p@h/d"}, slog.LevelWarn, false},
+			Settings{"/r", "/tmp", blobLocation{dir: "/r/blobs"}, database{url: "postgres://u:p@h/d", driver: remote.Postgres{}}, slog.LevelWarn, false},
 		},
 	}
 	for _, test := range tests {
 		if got, err := ReadSettings(globals(test.flags), env); err != nil || got != test.want {
 			t.Errorf("%v: %+v, %v, want %+v", test.flags, got, err, test.want)
+		}
+	}
+}
+
+// TestKindsHaveDrivers: a kind on another host without a driver would be a nil that is called.
+func TestKindsHaveDrivers(t *testing.T) {
+	all, err := drivers.Get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range databases {
+		if (all.Databases[k.scheme] == nil) != k.local {
+			t.Errorf("database %s: local %v, driver %v", k.scheme, k.local, all.Databases[k.scheme])
+		}
+	}
+	for _, k := range blobStores {
+		if (all.Buckets[k.scheme] == nil) != k.local {
+			t.Errorf("blob store %s: local %v, driver %v", k.scheme, k.local, all.Buckets[k.scheme] != nil)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores/drivers"
 	"github.com/scidex-ai/scidex-oci/outputs/blob"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/inodes"
@@ -20,6 +21,7 @@ type Stores struct {
 	Selftests catalog.Selftests
 	Blobs     *blob.Store
 	Host      *phase.Host
+	driver    drivers.Database // of the catalog; nil: it is a file
 }
 
 // Open opens what s names, and makes what is missing. The log receives messages. Errors are of type request.CatalogError, or
@@ -48,7 +50,7 @@ func open(ctx context.Context, s Settings, given Policy, version string, log io.
 		return nil, err
 	}
 	given.egress.Own = func() []string { return slices.Concat(s.db.hosts(), s.Blobs.hosts()) }
-	return &Stores{Catalog: cat, Selftests: cat, Blobs: blobs, Host: &phase.Host{
+	return &Stores{Catalog: cat, Selftests: cat, Blobs: blobs, driver: s.db.driver, Host: &phase.Host{
 		Catalog: cat, Blobs: blobs, Root: s.Root, Tmp: s.Tmp, MinFree: given.Floor, MaxUnharvested: given.Unharvested, Version: version,
 		Private:       append(s.db.private(), s.Blobs.dir),
 		DatabaseHosts: s.db.hosts(), AllowBinds: given.allowed, Egress: given.egress,

@@ -1,5 +1,5 @@
-// Package drivers has what opens stores on other hosts: catalogs in PostgreSQL and blob stores in S3. A program has it if it
-// imports package remote; the program scidex-oci does not, and starts faster and takes less memory for it.
+// Package drivers has what opens stores on other hosts, by the scheme of their URLs: catalogs in databases, and blob stores in buckets.
+// A program has it if it imports package remote; the program scidex-oci does not, and starts faster and takes less memory for it.
 package drivers
 
 import (
@@ -12,19 +12,19 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
 )
 
-// Drivers open stores on other hosts. The URLs of databases may hold passwords.
-type Drivers interface {
-	ParseBucket(url string) (Bucket, error)
-	CheckDatabase(url string) error
-	DatabaseHosts(url string) []string
-	OpenCatalog(ctx context.Context, url string) (catalog.Database, error)
-	MigrateCatalog(ctx context.Context, url string) (before, after int64, err error)
-	// OpenQueue opens the queue in the database of a catalog, and returns ErrNoQueue for one in SQLite.
+// Database opens catalogs in databases of one kind. Their URLs may hold passwords.
+type Database interface {
+	// Check contacts no server.
+	Check(url string) error
+	Hosts(url string) []string
+	Open(ctx context.Context, url string) (catalog.Database, error)
+	Migrate(ctx context.Context, url string) (before, after int64, err error)
+	// OpenQueue opens the queue in the database of a catalog that Open has opened.
 	OpenQueue(ctx context.Context, c catalog.Catalog, log *slog.Logger) (queue.Queue, error)
 	MigrateQueue(ctx context.Context, url string) (before, after int, err error)
 }
 
-// Bucket is the location of a blob store in S3.
+// Bucket is the location of a blob store.
 type Bucket interface {
 	// ID has all that distinguishes the location from others, and no secret.
 	ID() string
@@ -34,21 +34,28 @@ type Bucket interface {
 	Open() (blob.Remote, error)
 }
 
+// Drivers are those of a program, by scheme.
+type Drivers struct {
+	Databases map[string]Database
+	// Buckets read URLs.
+	Buckets map[string]func(url string) (Bucket, error)
+}
+
 // ErrNoQueue is returned if the catalog is in SQLite, which has no queue.
 var ErrNoQueue = errors.New("the queue is in PostgreSQL, and this catalog is a SQLite file; give --db postgres://USER@HOST:PORT/DATABASE or set SCIDEX_OCI_DB")
 
 // ErrMissing is returned by Get in a program without drivers.
 var ErrMissing = errors.New("this program opens no stores on other hosts")
 
-var registered Drivers
+var registered *Drivers
 
 // Register sets what Get returns, from an init function.
-func Register(d Drivers) { registered = d }
+func Register(d Drivers) { registered = &d }
 
 // Get returns the drivers of this program, or ErrMissing.
 func Get() (Drivers, error) {
 	if registered == nil {
-		return nil, ErrMissing
+		return Drivers{}, ErrMissing
 	}
-	return registered, nil
+	return *registered, nil
 }

@@ -13,12 +13,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/postgres/riverqueue"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog/queue"
-	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-func init() { drivers.Register(remote{}) }
-
-type remote struct{}
+func init() {
+	drivers.Register(drivers.Drivers{
+		Databases: map[string]drivers.Database{"postgres": Postgres{}, "postgresql": Postgres{}},
+		Buckets:   map[string]func(string) (drivers.Bucket, error){"s3": parseBucket},
+	})
+}
 
 // Bucket is a bucket of S3.
 type Bucket struct{ s3.Location }
@@ -44,16 +46,22 @@ func (b Bucket) Open() (blob.Remote, error) {
 	return bucket, nil
 }
 
-func (remote) ParseBucket(url string) (drivers.Bucket, error) {
+func parseBucket(url string) (drivers.Bucket, error) {
 	l, err := s3.ParseLocation(url)
 	return Bucket{l}, err
 }
 
-func (remote) CheckDatabase(url string) error { return postgres.Check(url) }
+// Postgres opens catalogs in PostgreSQL.
+type Postgres struct{}
 
-func (remote) DatabaseHosts(url string) []string { return postgres.Hosts(url) }
+// Check returns why a URL cannot be that of a catalog.
+func (Postgres) Check(url string) error { return postgres.Check(url) }
 
-func (remote) OpenCatalog(ctx context.Context, url string) (catalog.Database, error) {
+// Hosts are the hosts of a URL or its defaults.
+func (Postgres) Hosts(url string) []string { return postgres.Hosts(url) }
+
+// Open opens a catalog.
+func (Postgres) Open(ctx context.Context, url string) (catalog.Database, error) {
 	c, err := postgres.Open(ctx, url)
 	if err != nil {
 		return nil, err // as above
@@ -61,19 +69,18 @@ func (remote) OpenCatalog(ctx context.Context, url string) (catalog.Database, er
 	return c, nil
 }
 
-func (remote) MigrateCatalog(ctx context.Context, url string) (before, after int64, err error) {
+// Migrate brings the schema of a catalog to the version of this program.
+func (Postgres) Migrate(ctx context.Context, url string) (before, after int64, err error) {
 	return postgres.Migrate(ctx, url)
 }
 
-func (remote) OpenQueue(ctx context.Context, c catalog.Catalog, log *slog.Logger) (queue.Queue, error) {
-	own, ok := c.(*postgres.Catalog)
-	if !ok {
-		return nil, &request.Error{Err: drivers.ErrNoQueue}
-	}
-	return riverqueue.Open(ctx, own, log)
+// OpenQueue opens the queue in the database of a catalog.
+func (Postgres) OpenQueue(ctx context.Context, c catalog.Catalog, log *slog.Logger) (queue.Queue, error) {
+	return riverqueue.Open(ctx, c.(*postgres.Catalog), log) // as Open returns it
 }
 
-func (remote) MigrateQueue(ctx context.Context, url string) (before, after int, err error) {
+// MigrateQueue brings the tables of the queue to the version of this program.
+func (Postgres) MigrateQueue(ctx context.Context, url string) (before, after int, err error) {
 	c, err := postgres.Open(ctx, url)
 	if err != nil {
 		return 0, 0, err
