@@ -25,7 +25,7 @@ func NewExecutor(o admission.Options, freed func()) *Executor {
 
 // Start runs a line by do, in a goroutine of its own, and returns its run; nil: there is no slot for it. The slot is held until do
 // returns; then ended, if it is not nil, gets the outcome.
-func (x *Executor) Start(line Line, do func(Line, <-chan request.StopSignal) Outcome, ended func(Outcome)) *stops.Run {
+func (x *Executor) Start(line Line, do func(Line, <-chan request.StopSignal) LineResult, ended func(LineResult)) *stops.Run {
 	slot := x.slots.Start(admission.LimitsOf(line.Analysis))
 	if slot == nil {
 		return nil

@@ -15,7 +15,7 @@ func TestExecutor(t *testing.T) {
 	x := NewExecutor(admission.Options{Total: admission.Resources{Memory: 4 << 30, CPUs: 8}, Overlap: 2}, func() { freed.Add(1) })
 	line := Line{Analysis: spec.Analysis{ID: "a", Memory: 4 << 30}}
 	vacate, vacated, end := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	run := x.Start(line, func(line Line, stop <-chan request.StopSignal) Outcome {
+	run := x.Start(line, func(line Line, stop <-chan request.StopSignal) LineResult {
 		if err := line.Admit(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -26,9 +26,9 @@ func TestExecutor(t *testing.T) {
 		if s := <-stop; s.Name != "SIGTERM" {
 			t.Errorf("it was stopped by %q", s.Name)
 		}
-		return Outcome{}
+		return LineResult{}
 	}, nil)
-	nothing := func(Line, <-chan request.StopSignal) Outcome { return Outcome{} }
+	nothing := func(Line, <-chan request.StopSignal) LineResult { return LineResult{} }
 	if run == nil || x.Start(line, nothing, nil) != nil {
 		t.Fatal("not one of two was started")
 	}
@@ -48,9 +48,9 @@ func TestExecutor(t *testing.T) {
 // TestExecutorEnds: who is notified of an end may start the next line at once.
 func TestExecutorEnds(t *testing.T) {
 	x := NewExecutor(admission.Options{Runs: 1}, func() {})
-	nothing := func(Line, <-chan request.StopSignal) Outcome { return Outcome{} }
+	nothing := func(Line, <-chan request.StopSignal) LineResult { return LineResult{} }
 	next := make(chan bool, 1)
-	x.Start(Line{}, nothing, func(Outcome) { next <- x.Start(Line{}, nothing, nil) != nil })
+	x.Start(Line{}, nothing, func(LineResult) { next <- x.Start(Line{}, nothing, nil) != nil })
 	if !<-next {
 		t.Error("the slot is still taken at the end of its line")
 	}

@@ -33,8 +33,8 @@ func (l Line) Name() string {
 	return fmt.Sprintf("line %d", l.Number)
 }
 
-// Outcome is a line's outcome.
-type Outcome struct {
+// LineResult is what became of a line.
+type LineResult struct {
 	Result result.Result
 	// Err is why the catalog does not have this result.
 	Err error
@@ -45,17 +45,19 @@ type Outcome struct {
 }
 
 // Wall is how long the analysis took.
-func (o Outcome) Wall() time.Duration { return time.Duration(o.Result.Usage.WallMS) * time.Millisecond }
+func (o LineResult) Wall() time.Duration {
+	return time.Duration(o.Result.Usage.WallMS) * time.Millisecond
+}
 
 // Taken reports whether a line was refused because another run has its id.
-func (o Outcome) Taken() bool {
+func (o LineResult) Taken() bool {
 	return errors.As(o.Err, new(*request.UsedError)) || o.Busy()
 }
 
 // Busy reports whether that one runs now.
-func (o Outcome) Busy() bool { return errors.As(o.Err, new(*request.BusyError)) }
+func (o LineResult) Busy() bool { return errors.As(o.Err, new(*request.BusyError)) }
 
 // Work runs a line, and returns when it has ended. stop is as in request.Request. Do is called by several goroutines.
 type Work interface {
-	Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome
+	Do(ctx context.Context, line Line, stop <-chan request.StopSignal) LineResult
 }

@@ -41,19 +41,19 @@ type Events interface {
 }
 
 // Do makes one attempt of a line.
-func (r *Runs) Do(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
+func (r *Runs) Do(ctx context.Context, line Line, stop <-chan request.StopSignal) LineResult {
 	return r.finish(r.attempt(ctx, line, stop))
 }
 
 // finish adds an outcome to the events.
-func (r *Runs) finish(o Outcome) Outcome {
+func (r *Runs) finish(o LineResult) LineResult {
 	if r.Events != nil {
 		_ = r.Events.Finish(o.Result) // the owner of the events reports their errors
 	}
 	return o
 }
 
-func (r *Runs) attempt(ctx context.Context, line Line, stop <-chan request.StopSignal) Outcome {
+func (r *Runs) attempt(ctx context.Context, line Line, stop <-chan request.StopSignal) LineResult {
 	if line.Err != nil {
 		return r.refuse(line, &request.Error{Err: line.Err})
 	}
@@ -78,7 +78,7 @@ func (r *Runs) attempt(ctx context.Context, line Line, stop <-chan request.StopS
 	if errors.As(err, &refused) {
 		return r.refuse(line, r.at(line, err))
 	}
-	return Outcome{Result: res, Err: err}
+	return LineResult{Result: res, Err: err}
 }
 
 func (r *Runs) hook(line Line) (hook *request.Hook, done func()) {
@@ -137,15 +137,15 @@ func (r *Runs) at(line Line, err error) error {
 	return &request.Error{Err: r.At(line.Number, refused.Err)}
 }
 
-// Refuse is the outcome of a line that cannot be run.
-func (r *Runs) Refuse(line Line, err error) Outcome {
+// Refuse is the result of a line that cannot be run.
+func (r *Runs) Refuse(line Line, err error) LineResult {
 	return r.finish(r.refuse(line, r.at(line, err)))
 }
 
 // PostProcess calls only the post-process command of a committed run of a line. It returns false if there is no such command.
-func (r *Runs) PostProcess(ctx context.Context, line Line, last result.Result, stop <-chan request.StopSignal) (Outcome, bool) {
+func (r *Runs) PostProcess(ctx context.Context, line Line, last result.Result, stop <-chan request.StopSignal) (LineResult, bool) {
 	if r.Hook == nil {
-		return Outcome{}, false
+		return LineResult{}, false
 	}
 	r.started(line)
 	hook, done := r.hook(line)
@@ -154,10 +154,10 @@ func (r *Runs) PostProcess(ctx context.Context, line Line, last result.Result, s
 	if res.ID == "" {
 		return r.finish(r.refuse(line, err)), true
 	}
-	return r.finish(Outcome{Result: res, Err: err}), true
+	return r.finish(LineResult{Result: res, Err: err}), true
 }
 
-// refuse is the outcome of a line that did not become a run.
-func (r *Runs) refuse(line Line, err error) Outcome {
-	return Outcome{Result: runner.Refused(line.Analysis, err, r.Host.Version), Err: err}
+// refuse is the result of a line that did not become a run.
+func (r *Runs) refuse(line Line, err error) LineResult {
+	return LineResult{Result: runner.Refused(line.Analysis, err, r.Host.Version), Err: err}
 }

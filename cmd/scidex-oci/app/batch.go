@@ -256,7 +256,7 @@ func (b *batchInvocation) checkExport(line dispatch.Line) error {
 }
 
 // ended prints the result of a line.
-func (b *batchInvocation) ended(line dispatch.Line, o dispatch.Outcome) {
+func (b *batchInvocation) ended(line dispatch.Line, o dispatch.LineResult) {
 	b.addJUnit(line, o)
 	if o.Taken() { // what the summary says once
 		b.report.PrintJSON(line.Number, o.Result)

@@ -11,7 +11,7 @@ import (
 
 // annotate marks a line that is not complete in a GitHub workflow. The command goes to standard error, where GitHub reads
 // commands too: standard output has the results.
-func (b *batchInvocation) annotate(line dispatch.Line, o dispatch.Outcome) {
+func (b *batchInvocation) annotate(line dispatch.Line, o dispatch.LineResult) {
 	if b.program.Env.Text("GITHUB_ACTIONS") != "true" || o.Result.State == outcome.Complete {
 		return
 	}

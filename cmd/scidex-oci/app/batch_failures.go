@@ -31,7 +31,7 @@ type batchFailure struct {
 	result result.Result
 }
 
-func (f *batchFailures) add(line dispatch.Line, o dispatch.Outcome) {
+func (f *batchFailures) add(line dispatch.Line, o dispatch.LineResult) {
 	if o.Result.State == outcome.Complete {
 		return
 	}

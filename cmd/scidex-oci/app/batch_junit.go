@@ -49,8 +49,8 @@ func (b *batchInvocation) openJUnit() error {
 	return nil
 }
 
-// addJUnit adds a line's outcome.
-func (b *batchInvocation) addJUnit(line dispatch.Line, o dispatch.Outcome) {
+// addJUnit adds what became of a line.
+func (b *batchInvocation) addJUnit(line dispatch.Line, o dispatch.LineResult) {
 	if b.junit == nil {
 		return
 	}

@@ -106,6 +106,6 @@ func (b *batchInvocation) printOutage(err error) {
 	b.say(fmt.Sprintf("%v; no line is started until it is reached", err))
 }
 
-func (b *batchInvocation) printRetry(line dispatch.Line, o dispatch.Outcome, retry int, pause time.Duration) {
+func (b *batchInvocation) printRetry(line dispatch.Line, o dispatch.LineResult, retry int, pause time.Duration) {
 	b.say(fmt.Sprintf("%s: %s; retry %d of %d in %s", line.Analysis.ID, o.Result.Message, retry, b.options.retries, pause))
 }

@@ -166,7 +166,7 @@ type refusal struct {
 }
 
 // noRun is why an analysis became no run.
-func noRun(o dispatch.Outcome) *rpc.Error {
+func noRun(o dispatch.LineResult) *rpc.Error {
 	err := rpc.Errorf(rpc.CodeFailed, "%s", o.Result.Message)
 	err.Data = refusal{o.Result}
 	var refused *request.Error

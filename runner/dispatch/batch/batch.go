@@ -36,7 +36,7 @@ type Batch struct {
 	// Draining, if not nil, is called once no more lines are started, though more may exist.
 	Draining func()
 	// Ended, if not nil, is called for each line that has ended, by the goroutine that ran it.
-	Ended func(dispatch.Line, dispatch.Outcome)
+	Ended func(dispatch.Line, dispatch.LineResult)
 }
 
 // Summary is a batch's outcome.
@@ -60,7 +60,7 @@ type Summary struct {
 func (s Summary) Done() int { return s.Complete + s.Failed + s.Canceled + s.Errors }
 
 // Add counts an outcome.
-func (s *Summary) Add(o dispatch.Outcome) {
+func (s *Summary) Add(o dispatch.LineResult) {
 	if o.Passed {
 		s.Passed++
 	}
@@ -91,7 +91,7 @@ func (s *Summary) Add(o dispatch.Outcome) {
 // is left behind.
 func (b *Batch) Run(ctx context.Context, source Source, signals <-chan request.StopSignal) Summary {
 	freed := make(chan struct{}, 1)
-	l := &loop{Batch: b, ended: make(chan dispatch.Outcome)}
+	l := &loop{Batch: b, ended: make(chan dispatch.LineResult)}
 	l.executor = dispatch.NewExecutor(b.admission(), func() {
 		select {
 		case freed <- struct{}{}:
@@ -150,7 +150,7 @@ type loop struct {
 	next     *dispatch.Line // waits for a slot; nil: it is still to be read
 	executor *dispatch.Executor
 	running  int
-	ended    chan dispatch.Outcome
+	ended    chan dispatch.LineResult
 	bad      int
 	received int // signals for all
 }
@@ -175,7 +175,7 @@ func (l *loop) start(ctx context.Context) bool {
 	if l.next == nil || l.closed() {
 		return false
 	}
-	run := l.executor.Start(*l.next, func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+	run := l.executor.Start(*l.next, func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.LineResult {
 		return l.do(ctx, line, stop)
 	}, nil)
 	if run == nil {
@@ -188,7 +188,7 @@ func (l *loop) start(ctx context.Context) bool {
 
 // do runs a line, in a goroutine of its own. It holds the slot until Ended returns, so that a slow reader of results slows the batch down,
 // and until the outcome is counted, which may be the last that is allowed.
-func (l *loop) do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+func (l *loop) do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.LineResult {
 	outcome := l.Work.Do(ctx, line, stop)
 	if line.Vacate != nil {
 		line.Vacate()
@@ -201,7 +201,7 @@ func (l *loop) do(ctx context.Context, line dispatch.Line, stop <-chan request.S
 }
 
 // finish counts an outcome.
-func (l *loop) finish(o dispatch.Outcome) {
+func (l *loop) finish(o dispatch.LineResult) {
 	l.running--
 	l.summary.Add(o)
 	if !o.Passed && o.Result.State != outcome.Complete {

@@ -22,9 +22,9 @@ import (
 )
 
 // workFunc makes a function a Work.
-type workFunc func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome
+type workFunc func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.LineResult
 
-func (f workFunc) Do(_ context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+func (f workFunc) Do(_ context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.LineResult {
 	return f(line, stop)
 }
 
@@ -38,13 +38,13 @@ func (s *few) Next() (dispatch.Line, error) {
 	return dispatch.Line{Number: s.next, Analysis: spec.Analysis{ID: fmt.Sprint(s.next)}}, nil
 }
 
-func ended(state outcome.State) dispatch.Outcome {
-	return dispatch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: state}}}
+func ended(state outcome.State) dispatch.LineResult {
+	return dispatch.LineResult{Result: result.Result{Outcome: outcome.Outcome{State: state}}}
 }
 
 // always is a work of which each line ends alike.
 func always(state outcome.State) dispatch.Work {
-	return workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.Outcome { return ended(state) })
+	return workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.LineResult { return ended(state) })
 }
 
 var (
@@ -57,7 +57,7 @@ func TestRunStartsAsManyAsItMay(t *testing.T) {
 	var mu sync.Mutex
 	now, most := 0, 0
 	crowd := make(chan struct{})
-	b := Batch{Jobs: jobs, Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
+	b := Batch{Jobs: jobs, Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.LineResult {
 		mu.Lock()
 		now++
 		most = max(most, now)
@@ -89,7 +89,7 @@ func TestRunOverlaps(t *testing.T) {
 		if overlap {
 			most = 2 * jobs
 		}
-		b := Batch{Jobs: jobs, Overlap: overlap, Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
+		b := Batch{Jobs: jobs, Overlap: overlap, Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.LineResult {
 			mu.Lock()
 			if now++; now > most {
 				t.Errorf("%d are on their way, want at most %d", now, most)
@@ -123,14 +123,14 @@ func TestRunWaitsForItsReader(t *testing.T) {
 			read := make(chan struct{})
 			b := Batch{
 				Jobs: jobs, Overlap: overlap,
-				Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
+				Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.LineResult {
 					begun.Add(1)
 					if line.Vacate != nil {
 						line.Vacate()
 					}
 					return ended(outcome.Complete)
 				}),
-				Ended: func(dispatch.Line, dispatch.Outcome) { <-read },
+				Ended: func(dispatch.Line, dispatch.LineResult) { <-read },
 			}
 			done := make(chan Summary)
 			go func() { done <- b.Run(t.Context(), &few{last: lines}, nil) }()
@@ -152,12 +152,12 @@ func TestRunCounts(t *testing.T) {
 	var told []int
 	b := Batch{
 		Jobs: 2,
-		Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
+		Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.LineResult {
 			o := ended(states[line.Number-1])
 			o.Passed = line.Number == 1
 			return o
 		}),
-		Ended: func(line dispatch.Line, _ dispatch.Outcome) {
+		Ended: func(line dispatch.Line, _ dispatch.LineResult) {
 			mu.Lock()
 			defer mu.Unlock()
 			told = append(told, line.Number)
@@ -178,7 +178,7 @@ func TestRunStopsAfterFailures(t *testing.T) {
 		most, started int
 		passed        bool
 	}{{0, 10, false}, {1, 1, false}, {3, 3, false}, {1, 10, true}} {
-		b := Batch{Jobs: 1, MaxFailures: test.most, Work: workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.Outcome {
+		b := Batch{Jobs: 1, MaxFailures: test.most, Work: workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.LineResult {
 			o := ended(outcome.Failed)
 			o.Passed = test.passed
 			return o
@@ -196,7 +196,7 @@ func TestRunLetsOthersEndAfterAFailure(t *testing.T) {
 	full := make(chan struct{})
 	b := Batch{
 		Jobs: 2, MaxFailures: 1, Draining: func() { close(full) },
-		Work: workFunc(func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+		Work: workFunc(func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.LineResult {
 			if line.Number == 1 {
 				return ended(outcome.Failed)
 			}
@@ -216,7 +216,7 @@ func TestRunLetsOthersEndAfterAFailure(t *testing.T) {
 
 // stubborn ends with the second signal, and tells of each.
 func stubborn(began chan<- int, heard chan<- request.StopSignal) dispatch.Work {
-	return workFunc(func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+	return workFunc(func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.LineResult {
 		began <- line.Number
 		heard <- <-stop
 		heard <- <-stop
@@ -258,7 +258,7 @@ func TestRunAbandonsWithTheThirdSignal(t *testing.T) {
 	signals := make(chan request.StopSignal)
 	b := Batch{
 		Jobs: 1,
-		Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
+		Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.LineResult {
 			began <- line.Number
 			<-release
 			return ended(outcome.Canceled)
@@ -316,7 +316,7 @@ func TestRunStopsOneAlone(t *testing.T) {
 	signals := make(chan request.StopSignal)
 	finish := make(chan struct{})
 	asked := func(id string) []int64 { return map[string][]int64{"2": {1}}[id] }
-	b := Batch{Jobs: 2, Asked: asked, Work: workFunc(func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+	b := Batch{Jobs: 2, Asked: asked, Work: workFunc(func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.LineResult {
 		began <- line.Number
 		select {
 		case s := <-stop:
@@ -342,7 +342,7 @@ func TestRunStopsOneAlone(t *testing.T) {
 func TestRunDrainsThoughOneWasAskedAlone(t *testing.T) {
 	began, heard := make(chan int, 2), make(chan request.StopSignal, 4)
 	signals := make(chan request.StopSignal)
-	b := Batch{Jobs: 2, Asked: func(id string) []int64 { return map[string][]int64{"2": {1}}[id] }, Work: workFunc(func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+	b := Batch{Jobs: 2, Asked: func(id string) []int64 { return map[string][]int64{"2": {1}}[id] }, Work: workFunc(func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.LineResult {
 		began <- line.Number
 		for range line.Number { // the second line ends with the second signal
 			heard <- <-stop
@@ -382,32 +382,32 @@ func (f *failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestRetrying(t *testing.T) {
 	refused := &request.Error{Err: errors.New("no")}
-	with := func(state outcome.State, reason outcome.Reason, err error) dispatch.Outcome {
-		return dispatch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: state, Reason: reason}}, Err: err}
+	with := func(state outcome.State, reason outcome.Reason, err error) dispatch.LineResult {
+		return dispatch.LineResult{Result: result.Result{Outcome: outcome.Outcome{State: state, Reason: reason}}, Err: err}
 	}
 	for name, test := range map[string]struct {
-		outcomes []dispatch.Outcome
+		outcomes []dispatch.LineResult
 		calls    int
 	}{
-		"complete":       {[]dispatch.Outcome{with(outcome.Complete, "", nil)}, 1},
-		"failed":         {[]dispatch.Outcome{with(outcome.Failed, outcome.ReasonExit, nil)}, 1},
-		"canceled":       {[]dispatch.Outcome{with(outcome.Canceled, outcome.ReasonStopped, nil)}, 1},
-		"refused":        {[]dispatch.Outcome{with(outcome.Error, outcome.ReasonSandbox, refused)}, 1},
-		"request":        {[]dispatch.Outcome{with(outcome.Error, outcome.ReasonRequest, nil)}, 1},
-		"commit":         {[]dispatch.Outcome{with(outcome.Error, outcome.ReasonCommit, nil)}, 1},
-		"no catalog":     {slices.Repeat([]dispatch.Outcome{with(outcome.Error, outcome.ReasonCommit, &request.CatalogError{Err: errors.New("busy")})}, 3), 3},
-		"hook":           {[]dispatch.Outcome{with(outcome.Error, outcome.ReasonPostProcess, nil)}, 1},
-		"passed over":    {[]dispatch.Outcome{{Passed: true, Result: result.Result{Outcome: outcome.Outcome{State: outcome.Error}}}}, 1},
-		"error for good": {slices.Repeat([]dispatch.Outcome{with(outcome.Error, outcome.ReasonSandbox, nil)}, 3), 3},
-		"error once":     {[]dispatch.Outcome{with(outcome.Error, outcome.ReasonHarvest, nil), with(outcome.Complete, "", nil)}, 2},
-		"lost once":      {[]dispatch.Outcome{with(outcome.Lost, outcome.ReasonSupervisorLost, nil), with(outcome.Failed, "", nil)}, 2},
+		"complete":       {[]dispatch.LineResult{with(outcome.Complete, "", nil)}, 1},
+		"failed":         {[]dispatch.LineResult{with(outcome.Failed, outcome.ReasonExit, nil)}, 1},
+		"canceled":       {[]dispatch.LineResult{with(outcome.Canceled, outcome.ReasonStopped, nil)}, 1},
+		"refused":        {[]dispatch.LineResult{with(outcome.Error, outcome.ReasonSandbox, refused)}, 1},
+		"request":        {[]dispatch.LineResult{with(outcome.Error, outcome.ReasonRequest, nil)}, 1},
+		"commit":         {[]dispatch.LineResult{with(outcome.Error, outcome.ReasonCommit, nil)}, 1},
+		"no catalog":     {slices.Repeat([]dispatch.LineResult{with(outcome.Error, outcome.ReasonCommit, &request.CatalogError{Err: errors.New("busy")})}, 3), 3},
+		"hook":           {[]dispatch.LineResult{with(outcome.Error, outcome.ReasonPostProcess, nil)}, 1},
+		"passed over":    {[]dispatch.LineResult{{Passed: true, Result: result.Result{Outcome: outcome.Outcome{State: outcome.Error}}}}, 1},
+		"error for good": {slices.Repeat([]dispatch.LineResult{with(outcome.Error, outcome.ReasonSandbox, nil)}, 3), 3},
+		"error once":     {[]dispatch.LineResult{with(outcome.Error, outcome.ReasonHarvest, nil), with(outcome.Complete, "", nil)}, 2},
+		"lost once":      {[]dispatch.LineResult{with(outcome.Lost, outcome.ReasonSupervisorLost, nil), with(outcome.Failed, "", nil)}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
 			var pauses []int
 			r := Retrying{
 				Retries: 2,
-				Work: workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.Outcome {
+				Work: workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.LineResult {
 					calls++
 					return test.outcomes[calls-1]
 				}),
@@ -441,7 +441,7 @@ func TestRetryingEndsWithAnAttemptThatWasStopped(t *testing.T) {
 	attempts := 0
 	r := Retrying{
 		Retries: 1, Pause: func(int) time.Duration { return 0 },
-		Work: workFunc(func(_ dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+		Work: workFunc(func(_ dispatch.Line, stop <-chan request.StopSignal) dispatch.LineResult {
 			if attempts++; attempts == 1 {
 				if s := <-stop; s != term {
 					t.Errorf("it heard %+v", s)
@@ -449,7 +449,7 @@ func TestRetryingEndsWithAnAttemptThatWasStopped(t *testing.T) {
 			}
 			return ended(outcome.Lost)
 		}),
-		Tell: func(dispatch.Line, dispatch.Outcome, int, time.Duration) { t.Error("a retry is told") },
+		Tell: func(dispatch.Line, dispatch.LineResult, int, time.Duration) { t.Error("a retry is told") },
 	}
 	r.Do(t.Context(), dispatch.Line{}, stop)
 	if attempts != 1 {
@@ -469,12 +469,12 @@ func (p pastOf) Last(context.Context, dispatch.Line, <-chan request.StopSignal) 
 	return p.last, p.changes, p.err
 }
 
-func (p pastOf) Refuse(_ dispatch.Line, err error) dispatch.Outcome {
-	return dispatch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Error, Message: err.Error()}}, Err: err}
+func (p pastOf) Refuse(_ dispatch.Line, err error) dispatch.LineResult {
+	return dispatch.LineResult{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Error, Message: err.Error()}}, Err: err}
 }
 
-func (p pastOf) PostProcess(context.Context, dispatch.Line, result.Result, <-chan request.StopSignal) (dispatch.Outcome, bool) {
-	return dispatch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Complete, Message: "hook"}}}, p.hook
+func (p pastOf) PostProcess(context.Context, dispatch.Line, result.Result, <-chan request.StopSignal) (dispatch.LineResult, bool) {
+	return dispatch.LineResult{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Complete, Message: "hook"}}}, p.hook
 }
 
 func TestResuming(t *testing.T) {
@@ -504,7 +504,7 @@ func TestResuming(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ran := false
-			r := Resuming{Past: test.past, Work: workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.Outcome {
+			r := Resuming{Past: test.past, Work: workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.LineResult {
 				ran = true
 				return ended(outcome.Complete)
 			})}
@@ -543,7 +543,7 @@ func TestRerun(t *testing.T) {
 		}
 		for rerun, want := range want {
 			got := ""
-			r := Resuming{Past: past, Rerun: rerun, Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
+			r := Resuming{Past: past, Rerun: rerun, Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.LineResult {
 				got = ran
 				if line.Rerun {
 					got = anew
@@ -571,8 +571,8 @@ func TestResumingChecks(t *testing.T) {
 	no := errors.New("no")
 	r := Resuming{
 		Past: pastOf{err: catalog.ErrNotFound}, Check: func(dispatch.Line) error { return no },
-		Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
-			return dispatch.Outcome{Err: line.Err}
+		Work: workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.LineResult {
+			return dispatch.LineResult{Err: line.Err}
 		}),
 	}
 	if o := r.Do(t.Context(), dispatch.Line{Analysis: spec.Analysis{ID: "a"}}, nil); !errors.Is(o.Err, no) {

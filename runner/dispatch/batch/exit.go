@@ -23,6 +23,6 @@ func (s Summary) ExitCode() int {
 // ExitCode is that of a batch with only this result.
 func ExitCode(r result.Result) int {
 	var s Summary
-	s.Add(dispatch.Outcome{Result: r})
+	s.Add(dispatch.LineResult{Result: r})
 	return s.ExitCode()
 }

@@ -19,7 +19,7 @@ type Exporting struct {
 }
 
 // Do exports the line's run, unless the line has an export of its own.
-func (e Exporting) Do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+func (e Exporting) Do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.LineResult {
 	o := e.Work.Do(ctx, line, stop)
 	if line.Analysis.Export != "" || o.Err != nil || o.Result.Attempt == 0 || !o.Result.State.Final() {
 		return o

@@ -19,7 +19,7 @@ func TestExporting(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		line     dispatch.Line
-		outcome  dispatch.Outcome
+		outcome  dispatch.LineResult
 		fails    bool
 		left     string // the warning of the export
 		exported []catalog.Key
@@ -28,18 +28,18 @@ func TestExporting(t *testing.T) {
 	}{
 		{name: "complete", outcome: endedAs(outcome.Complete), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: outcome.Complete},
 		{name: "complete, and an output is left out", left: "left out", outcome: endedAs(outcome.Complete), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: outcome.Complete, warnings: 1},
-		{name: "of an earlier batch", outcome: dispatch.Outcome{Result: endedAs(outcome.Complete).Result, Passed: true}, exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: outcome.Complete},
+		{name: "of an earlier batch", outcome: dispatch.LineResult{Result: endedAs(outcome.Complete).Result, Passed: true}, exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: outcome.Complete},
 		{name: "failed", outcome: endedAs(outcome.Failed), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: outcome.Failed},
 		{name: "with an export of its own", line: dispatch.Line{Analysis: spec.Analysis{Export: "/x"}}, outcome: endedAs(outcome.Complete), state: outcome.Complete},
-		{name: "refused", outcome: dispatch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Error}}}, state: outcome.Error},
-		{name: "not in the catalog", outcome: dispatch.Outcome{Result: endedAs(outcome.Complete).Result, Err: full}, state: outcome.Complete},
-		{name: "complete, and cannot be written", fails: true, outcome: dispatch.Outcome{Result: endedAs(outcome.Complete).Result, Passed: true}, exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: outcome.Error},
+		{name: "refused", outcome: dispatch.LineResult{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Error}}}, state: outcome.Error},
+		{name: "not in the catalog", outcome: dispatch.LineResult{Result: endedAs(outcome.Complete).Result, Err: full}, state: outcome.Complete},
+		{name: "complete, and cannot be written", fails: true, outcome: dispatch.LineResult{Result: endedAs(outcome.Complete).Result, Passed: true}, exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: outcome.Error},
 		{name: "failed, and cannot be written", fails: true, outcome: endedAs(outcome.Failed), exported: []catalog.Key{{ID: "a", Attempt: 2}}, state: outcome.Failed, warnings: 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var exported []catalog.Key
 			e := Exporting{
-				Work: workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.Outcome { return tt.outcome }),
+				Work: workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.LineResult { return tt.outcome }),
 				Export: func(_ context.Context, run catalog.Key) (string, error) {
 					exported = append(exported, run)
 					if tt.fails {
@@ -59,6 +59,6 @@ func TestExporting(t *testing.T) {
 	}
 }
 
-func endedAs(state outcome.State) dispatch.Outcome {
-	return dispatch.Outcome{Result: result.Result{ID: "a", Attempt: 2, Outcome: outcome.Outcome{State: state}}}
+func endedAs(state outcome.State) dispatch.LineResult {
+	return dispatch.LineResult{Result: result.Result{ID: "a", Attempt: 2, Outcome: outcome.Outcome{State: state}}}
 }

@@ -26,7 +26,7 @@ type gated struct {
 	mostAhead        int // lines on their way
 }
 
-func (g *gated) Do(ctx context.Context, line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
+func (g *gated) Do(ctx context.Context, line dispatch.Line, _ <-chan request.StopSignal) dispatch.LineResult {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.started++
@@ -46,7 +46,7 @@ func (g *gated) Do(ctx context.Context, line dispatch.Line, _ <-chan request.Sto
 	g.within--
 	g.ended++
 	g.changed.Broadcast()
-	return dispatch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Complete}, Report: result.Report{Usage: result.Usage{WallMS: g.wall}}}}
+	return dispatch.LineResult{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Complete}, Report: result.Report{Usage: result.Usage{WallMS: g.wall}}}}
 }
 
 // shortInRow is how many short lines there are before the next ones are prepared (admission).
@@ -88,7 +88,7 @@ func TestRunRepeatsWhatHasItsTurn(t *testing.T) {
 	attempts := map[int]int{}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	lost := workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.Outcome {
+	lost := workFunc(func(line dispatch.Line, _ <-chan request.StopSignal) dispatch.LineResult {
 		if err := line.Admit(ctx); err != nil {
 			t.Errorf("line %d: %v", line.Number, err)
 		}
@@ -99,9 +99,9 @@ func TestRunRepeatsWhatHasItsTurn(t *testing.T) {
 		if first {
 			ready.Done()
 			ready.Wait()
-			return dispatch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Lost}}}
+			return dispatch.LineResult{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Lost}}}
 		}
-		return dispatch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Complete}}}
+		return dispatch.LineResult{Result: result.Result{Outcome: outcome.Outcome{State: outcome.Complete}}}
 	})
 	b := Batch{Jobs: jobs, Overlap: true, Work: Retrying{Work: lost, Retries: 1, Pause: func(int) time.Duration { return 0 }}}
 	if s := b.Run(t.Context(), &few{last: jobs}, nil); s.Complete != jobs {

@@ -18,10 +18,10 @@ type Past interface {
 	// Last returns the last recorded attempt of the line's id, and how its request differs from the line's. It returns
 	// catalog.ErrNotFound if there was none.
 	Last(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) (result result.Result, changes []string, err error)
-	// Refuse makes the outcome of a line that cannot be run.
-	Refuse(line dispatch.Line, err error) dispatch.Outcome
+	// Refuse makes the result of a line that cannot be run.
+	Refuse(line dispatch.Line, err error) dispatch.LineResult
 	// PostProcess repeats only the hook of a run. It returns false if the caller has no hook.
-	PostProcess(ctx context.Context, line dispatch.Line, last result.Result, stop <-chan request.StopSignal) (dispatch.Outcome, bool)
+	PostProcess(ctx context.Context, line dispatch.Line, last result.Result, stop <-chan request.StopSignal) (dispatch.LineResult, bool)
 }
 
 // Rerun says which lines run again, as the next attempt of their id, with the request and the script as they are now.
@@ -59,7 +59,7 @@ type Resuming struct {
 
 // Do skips a line that is complete or has failed, and returns its recorded result. An id names one request: without
 // Rerun a line with another request under the same id is refused.
-func (r Resuming) Do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+func (r Resuming) Do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.LineResult {
 	switch {
 	case line.Err != nil:
 		return r.Work.Do(ctx, line, stop)
@@ -82,17 +82,17 @@ func (r Resuming) Do(ctx context.Context, line dispatch.Line, stop <-chan reques
 	}
 	switch {
 	case last.State == outcome.Complete, last.State == outcome.Failed:
-		return dispatch.Outcome{Result: last, Passed: true, Changed: len(changes) > 0}
+		return dispatch.LineResult{Result: last, Passed: true, Changed: len(changes) > 0}
 	case last.State == outcome.Error && last.Reason == outcome.ReasonPostProcess:
 		if o, called := r.Past.PostProcess(ctx, line, last, stop); called {
 			return o
 		}
-		return dispatch.Outcome{Result: last, Passed: true}
+		return dispatch.LineResult{Result: last, Passed: true}
 	}
 	return r.run(ctx, line, stop)
 }
 
-func (r Resuming) run(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+func (r Resuming) run(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.LineResult {
 	if r.Check != nil {
 		line.Err = r.Check(line)
 	}

@@ -19,11 +19,11 @@ type Retrying struct {
 	// Pause is how long to wait before a retry, numbered from 1.
 	Pause func(retry int) time.Duration
 	// Tell, if not nil, is called before each retry's pause.
-	Tell func(line dispatch.Line, o dispatch.Outcome, retry int, pause time.Duration)
+	Tell func(line dispatch.Line, o dispatch.LineResult, retry int, pause time.Duration)
 }
 
 // Do returns the last attempt's outcome.
-func (r Retrying) Do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+func (r Retrying) Do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal) dispatch.LineResult {
 	passed, asked, done := relay(stop)
 	defer done()
 	for retry := 1; ; retry++ {
@@ -70,7 +70,7 @@ func relay(stop <-chan request.StopSignal) (passed <-chan request.StopSignal, as
 
 // repeatable reports whether another attempt may end otherwise: not for a refused request, nor a run whose end is pending,
 // or of which only the hook is to be repeated.
-func repeatable(o dispatch.Outcome) bool {
+func repeatable(o dispatch.LineResult) bool {
 	var refused *request.Error
 	var unusable *request.CatalogError
 	switch {

@@ -47,7 +47,7 @@ type Job struct {
 	detached bool
 	run      *stops.Run // nil: it waits
 	done     chan struct{}
-	outcome  dispatch.Outcome // after done
+	outcome  dispatch.LineResult // after done
 }
 
 // Submit queues an analysis, which has an id. Its events go to events, if not nil. A detached one goes on without its caller.
@@ -110,7 +110,7 @@ func (c *Caller) cancelQueued(why request.StopSignal, chosen func(*Job) bool) {
 			continue
 		}
 		err := &request.StoppedError{Signal: why}
-		c.engine.publish(j, dispatch.Outcome{Result: runner.Refused(j.line.Analysis, err, c.engine.host.Version), Err: err})
+		c.engine.publish(j, dispatch.LineResult{Result: runner.Refused(j.line.Analysis, err, c.engine.host.Version), Err: err})
 	}
 	c.queue = rest
 }

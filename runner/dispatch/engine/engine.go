@@ -41,7 +41,7 @@ type Engine struct {
 	host  *phase.Host
 	named plan.Named
 	// do runs a request, and passes its events on if events is not nil.
-	do        func(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal, events dispatch.Events) dispatch.Outcome
+	do        func(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal, events dispatch.Events) dispatch.LineResult
 	recovered func()        // ends recovery
 	reads     chan struct{} // a place for each that reads the catalog
 
@@ -53,14 +53,14 @@ type Engine struct {
 	number   int
 	draining bool
 	idle     *sync.Cond // no job is left
-	refused  outcomes
+	refused  refusals
 }
 
 // New makes an engine, and does what a command does at its start, again and again: it commits results that wait, and ends killed runs.
 func New(ctx context.Context, o Options) *Engine {
 	e := newEngine(ctx, o.Runs.Host, o.Admission)
 	e.named = plan.Named{Root: e.host.Root, Overwrite: o.Runs.Overwrite}
-	e.do = func(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal, events dispatch.Events) dispatch.Outcome {
+	e.do = func(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal, events dispatch.Events) dispatch.LineResult {
 		runs := o.Runs
 		runs.At, runs.Events = refusal, events
 		defer lockdir.SweepContentOf(line.Analysis.Script, line.Analysis.Stage) //nolint:errcheck // else gc does it
@@ -73,7 +73,7 @@ func New(ctx context.Context, o Options) *Engine {
 }
 
 func newEngine(ctx context.Context, host *phase.Host, o admission.Options) *Engine {
-	e := &Engine{host: host, reads: make(chan struct{}, readsAtOnce), ctx: ctx, jobs: map[string]*Job{}, refused: outcomes{by: map[string]dispatch.Outcome{}}}
+	e := &Engine{host: host, reads: make(chan struct{}, readsAtOnce), ctx: ctx, jobs: map[string]*Job{}, refused: refusals{by: map[string]dispatch.LineResult{}}}
 	e.executor = dispatch.NewExecutor(o, e.retry)
 	e.idle = sync.NewCond(&e.mu)
 	return e
@@ -116,7 +116,7 @@ func (e *Engine) Queued() []string {
 }
 
 // Refused returns the outcome of one of the last requests that became no run.
-func (e *Engine) Refused(id string) (dispatch.Outcome, bool) {
+func (e *Engine) Refused(id string) (dispatch.LineResult, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	o, ok := e.refused.by[id]
@@ -174,9 +174,9 @@ func (e *Engine) pump() {
 		}
 		c := e.callers[i]
 		j := c.queue[0]
-		j.run = e.executor.Start(j.line, func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.Outcome {
+		j.run = e.executor.Start(j.line, func(line dispatch.Line, stop <-chan request.StopSignal) dispatch.LineResult {
 			return e.do(e.ctx, line, stop, j.events)
-		}, func(o dispatch.Outcome) { e.end(j, o) })
+		}, func(o dispatch.LineResult) { e.end(j, o) })
 		if j.run == nil {
 			return
 		}
@@ -189,14 +189,14 @@ func (e *Engine) pump() {
 }
 
 // end publishes the outcome of a job that ran.
-func (e *Engine) end(j *Job, o dispatch.Outcome) {
+func (e *Engine) end(j *Job, o dispatch.LineResult) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.publish(j, o)
 }
 
 // publish makes the outcome of a job known to those who wait for it.
-func (e *Engine) publish(j *Job, o dispatch.Outcome) {
+func (e *Engine) publish(j *Job, o dispatch.LineResult) {
 	if o.Result.Attempt == 0 {
 		e.refused.add(j.ID(), o)
 	}

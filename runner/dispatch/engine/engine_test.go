@@ -37,7 +37,7 @@ func newStage(t *testing.T, o admission.Options) *stage {
 }
 
 // do is a run: with Overlap it waits for its turn.
-func (s *stage) do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal, _ dispatch.Events) dispatch.Outcome {
+func (s *stage) do(ctx context.Context, line dispatch.Line, stop <-chan request.StopSignal, _ dispatch.Events) dispatch.LineResult {
 	id := line.Analysis.ID
 	if line.Admit != nil {
 		if err := line.Admit(ctx); err != nil {
@@ -56,8 +56,8 @@ func (s *stage) do(ctx context.Context, line dispatch.Line, stop <-chan request.
 	}
 }
 
-func endedAs(id string, state outcome.State, message string) dispatch.Outcome {
-	return dispatch.Outcome{Result: result.Result{ID: id, Attempt: 1, Outcome: outcome.Outcome{State: state, Message: message}}}
+func endedAs(id string, state outcome.State, message string) dispatch.LineResult {
+	return dispatch.LineResult{Result: result.Result{ID: id, Attempt: 1, Outcome: outcome.Outcome{State: state, Message: message}}}
 }
 
 // end is closed to end a run.

@@ -21,7 +21,7 @@ func (e *NotFoundError) Error() string { return e.Err.Error() }
 func (e *NotFoundError) Unwrap() error { return e.Err }
 
 // RefusedError says that an analysis became no run.
-type RefusedError struct{ Outcome dispatch.Outcome }
+type RefusedError struct{ Outcome dispatch.LineResult }
 
 func (e *RefusedError) Error() string { return e.Outcome.Result.Message }
 
@@ -29,7 +29,7 @@ func (e *RefusedError) Error() string { return e.Outcome.Result.Message }
 func (e *RefusedError) Unwrap() error { return e.Outcome.Err }
 
 // ended is the result of a run, or a *RefusedError if the analysis became no run.
-func ended(o dispatch.Outcome) (result.Result, error) {
+func ended(o dispatch.LineResult) (result.Result, error) {
 	if o.Result.Attempt > 0 {
 		return o.Result, nil
 	}

@@ -78,7 +78,7 @@ func (c *Collector) Round(ctx context.Context) (Round, error) {
 				c.Failed(n, err)
 				continue
 			}
-			r.Summary.Add(dispatch.Outcome{Result: result.Result{Outcome: outcome.Outcome{State: state}}})
+			r.Summary.Add(dispatch.LineResult{Result: result.Result{Outcome: outcome.Outcome{State: state}}})
 		}
 	}
 	if r.Left > 0 {
