@@ -28,18 +28,20 @@ type Check struct {
 	Warns  bool
 }
 
-// Finding is the result of a check.
+// Finding is the result of a check. Its JSON is that of doctor; selftest has names of its own for some of it.
 type Finding struct {
-	Name, Target string // the check's
-	Status       Status
-	Seen         string // the kernel's error if it refused
+	Name   string `json:"code"` // the check's, as is Target
+	Target string `json:"-"`
+	Status Status `json:"status"`
+	Seen   string `json:"seen"` // the kernel's error if it refused
 	// Control is what happened outside the sandbox, empty if there is nothing to compare with.
-	Control string
-	Means   string // for runs, one sentence
+	Control string `json:"-"`
+	Means   string `json:"means"` // for runs, one sentence
 	// Cure and Command say what helps, as a sentence and a command; empty if all is well.
-	Cure, Command string
+	Cure    string `json:"cure"`
+	Command string `json:"command"`
 	// After is the name of the failed check for which this one was skipped.
-	After string
+	After string `json:"after"`
 }
 
 // Status of a finding.

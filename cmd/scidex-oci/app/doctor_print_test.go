@@ -10,7 +10,7 @@ import (
 
 // TestDoctorPrintsTheVerdictFirst: then what fails, then what warns, in the order of the report.
 func TestDoctorPrintsTheVerdictFirst(t *testing.T) {
-	report := doctor.Report{Summary: doctor.Summary{Run: "run does not work"}, Findings: []doctor.Finding{
+	report := doctor.Report{Summary: doctor.Summary{Run: "run does not work"}, Findings: []check.Finding{
 		{Name: "well.one", Status: check.OK},
 		{Name: "warns", Status: check.Warn, Cure: "have it"},
 		{Name: "fails.one", Status: check.Fail},

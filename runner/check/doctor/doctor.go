@@ -51,22 +51,9 @@ type Report struct {
 	V     int  `json:"v"`     // 1
 	Works bool `json:"works"` // nothing failed
 	check.Stamp
-	ToolVersion string    `json:"tool_version"`
-	Summary     Summary   `json:"summary"`
-	Findings    []Finding `json:"findings"`
-}
-
-// Finding is a check.Finding in JSON.
-type Finding struct {
-	Name    string       `json:"code"`
-	Target  string       `json:"-"`
-	Status  check.Status `json:"status"`
-	Seen    string       `json:"seen"`
-	Control string       `json:"-"`
-	Means   string       `json:"means"`
-	Cure    string       `json:"cure"`
-	Command string       `json:"command"`
-	After   string       `json:"after"`
+	ToolVersion string          `json:"tool_version"`
+	Summary     Summary         `json:"summary"`
+	Findings    []check.Finding `json:"findings"`
 }
 
 // Summary says what the findings mean for runs.
@@ -144,7 +131,7 @@ func (e *examination) report() (report Report, err error) {
 		if f.Status == check.Fail && e.Of(codeRun).Status == check.OK && f.Name != codeRoot && !strings.HasPrefix(f.Name, "catalog.") {
 			f.Status, f.Means = check.Warn, "this was thought to keep runs from working, and one works all the same"
 		}
-		report.Findings = append(report.Findings, Finding(*f))
+		report.Findings = append(report.Findings, *f)
 	}
 	first, failed := e.Failed()
 	report.Works = !failed && e.Of(codeRun).Status == check.OK
