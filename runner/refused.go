@@ -29,14 +29,25 @@ func Refused(a spec.Analysis, err error, version string) result.Result {
 	if errors.As(err, &stopped) {
 		state, reason, code = outcome.Canceled, outcome.ReasonStopped, stopped.Signal.ExitCode
 	}
-	raw, marshalError := json.Marshal(a)
-	if marshalError != nil {
+	r := noRun(a, outcome.Outcome{State: state, Reason: reason, Message: result.Sentence(err), ExitCode: code}, version)
+	r.FinishedAt, r.Hints = r.CreatedAt, hints.OfRefusal(err)
+	return r
+}
+
+// Queued is the result of a request that waits for its turn.
+func Queued(a spec.Analysis, version string) result.Result {
+	return noRun(a, outcome.Outcome{State: outcome.Queued, Message: "it waits for its turn"}, version)
+}
+
+// noRun is the result of a request that is no run now.
+func noRun(a spec.Analysis, o outcome.Outcome, version string) result.Result {
+	raw, err := json.Marshal(a)
+	if err != nil {
 		raw = []byte("null")
 	}
-	now := time.Now()
 	return result.Result{
-		V: result.Version, ID: a.ID, Outcome: outcome.Outcome{State: state, Reason: reason, Message: result.Sentence(err), ExitCode: code},
-		CreatedAt: result.Millis(now), FinishedAt: result.Millis(now), Report: result.Report{Enforced: []result.Enforcement{}, Hints: hints.OfRefusal(err)},
+		V: result.Version, ID: a.ID, Outcome: o, CreatedAt: result.Millis(time.Now()),
+		Report:  result.Report{Enforced: []result.Enforcement{}},
 		Outputs: []result.Output{}, Rejected: []result.Rejected{}, Audit: []result.AuditEvent{},
 		BootID: workspace.BootID(), ToolVersion: version, Analysis: raw, Ran: result.Ran(raw),
 	}

@@ -2,10 +2,8 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"slices"
 
-	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
@@ -143,9 +141,7 @@ func (j *Job) Queued() bool {
 
 // Pending is the result of a request that waits.
 func (j *Job) Pending() result.Result {
-	r := runner.Refused(j.line.Analysis, errors.New("it waits for its turn"), j.caller.engine.host.Version)
-	r.State, r.Reason, r.ExitCode, r.FinishedAt, r.Hints = outcome.Queued, "", 0, nil, []result.Hint{}
-	return r
+	return runner.Queued(j.line.Analysis, j.caller.engine.host.Version)
 }
 
 // Stop ends a run as `scidex-oci stop` does; with now it gets no grace period. A request that waits is canceled.
