@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/backoff"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -128,17 +129,17 @@ func (t *Task) run(ctx context.Context, host string) (exitCode int, err error) {
 	}
 	node, err := t.open(ctx, t.Root)
 	if err != nil {
-		return 0, t.refuse(runner.Refused(a, err, t.Version), host)
+		return 0, t.refuse(ctx, runner.Refused(a, err, t.Version), host)
 	}
 	res, failed := runner.New(node.Host, warm.Begin).Run(ctx, request.Request{
 		Analysis: a, Switches: request.Switches{NoAudit: t.NoAudit}, Stdout: io.Discard, Stderr: io.Discard, Stop: t.Stop,
 	})
 	// Signals are ignored from here on: the result is delivered or set aside. Slurm sends SIGKILL if that takes too long.
 	if failed != nil {
-		err = t.refuse(res, host)
+		err = t.refuse(ctx, res, host)
 	} else {
 		from := spool.Source{Store: node.Store, Key: catalog.Key{ID: res.ID, Attempt: res.Attempt}}
-		err = t.deliver(func() error { return t.Spool.Deliver(ctx, t.Line.Number, from, t.Line.Key()) })
+		err = t.deliver(ctx, func() error { return t.Spool.Deliver(ctx, t.Line.Number, from, t.Line.Key()) })
 	}
 	err = errors.Join(err, node.Close())
 	if res.Reason == outcome.ReasonCommit && res.Attempt > 0 && failed != nil || err != nil && !errors.Is(err, spool.ErrTaken) {
@@ -153,29 +154,32 @@ func (t *Task) run(ctx context.Context, host string) (exitCode int, err error) {
 }
 
 // refuse delivers the result of a line that this machine refused, or that could not be committed here.
-func (t *Task) refuse(r result.Result, host string) error {
+func (t *Task) refuse(ctx context.Context, r result.Result, host string) error {
 	report, err := json.Marshal(r.Report)
 	if err != nil {
 		return err
 	}
 	run := t.Line.Run(r.Outcome, report)
 	run.Host, run.BootID, run.ToolVersion = host, r.BootID, r.ToolVersion
-	return t.deliver(func() error { return t.Spool.Conclude(t.Line.Number, run) })
+	return t.deliver(ctx, func() error { return t.Spool.Conclude(t.Line.Number, run) })
 }
 
 // deliveryTimeout is how long a delivery is retried: a file server may be down.
 const deliveryTimeout = time.Minute
 
 // deliver retries until the spool has this result or another one.
-func (t *Task) deliver(try func() error) error {
-	for deadline := time.Now().Add(deliveryTimeout); ; time.Sleep(time.Second) {
+func (t *Task) deliver(ctx context.Context, try func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
+	defer cancel()
+	pause := backoff.Backoff{First: time.Second, Longest: 8 * time.Second} // all tasks wait for one file server
+	for {
 		err := try()
 		switch {
 		case err == nil:
 			return nil
 		case errors.Is(err, spool.ErrTaken):
 			return fmt.Errorf("%s: %w: the task was reported as ended before it delivered; what it made is in %s", t.Line.ID, err, t.Spool.LatePath(t.Line.Number))
-		case time.Now().After(deadline):
+		case !pause.Wait(ctx):
 			return fmt.Errorf("the result could not be delivered to the spool: %w", err)
 		}
 	}
