@@ -32,13 +32,21 @@ func Open(path string) (*Dir, error) {
 		return nil, err
 	}
 	if len(rest) > 0 {
-		_, err := d.Lstat(rest[0])
-		if err == nil {
-			err = unix.ENOTDIR
-		}
-		return nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: Plain(err)}, d.Close())
+		return nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: d.noDirectory(rest[0])}, d.Close())
 	}
 	return d, nil
+}
+
+// noDirectory says why a search ended at a name. A directory was made since the search: it was missing.
+func (d *Dir) noDirectory(name string) error {
+	st, err := d.Lstat(name)
+	switch {
+	case err != nil:
+		return Plain(err)
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		return unix.ENOENT
+	}
+	return unix.ENOTDIR
 }
 
 // Nearest opens a directory, or the nearest one above it that exists; missing are the names that MakeAll can make below that.
@@ -47,11 +55,8 @@ func Nearest(path string) (d *Dir, missing []string, err error) {
 	if err != nil || len(missing) == 0 {
 		return d, missing, err
 	}
-	if _, err := d.Lstat(missing[0]); !errors.Is(err, fs.ErrNotExist) {
-		if err == nil {
-			err = unix.ENOTDIR
-		}
-		return nil, nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: Plain(err)}, d.Close())
+	if err := d.noDirectory(missing[0]); !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: err}, d.Close())
 	}
 	return d, missing, nil
 }
@@ -85,7 +90,7 @@ func parent(path string, follow bool) (*Dir, string, error) {
 		err = unix.EISDIR
 	case len(rest) > 1:
 		err = unix.ENOENT
-		if _, there := d.Lstat(rest[0]); there == nil {
+		if errors.Is(d.noDirectory(rest[0]), unix.ENOTDIR) {
 			err = unix.ENOTDIR
 		}
 	}
