@@ -290,7 +290,7 @@ func TestRunDrainsWhileItsSourceWaits(t *testing.T) {
 // A source that cannot be read further ends a batch early, which is reported while others run.
 func TestRunDrainsAfterALineThatCannotBeRead(t *testing.T) {
 	draining := make(chan struct{})
-	b := Batch{Jobs: 1, Draining: func() { close(draining) }, Work: workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.Outcome {
+	b := Batch{Jobs: 1, Draining: func() { close(draining) }, Work: workFunc(func(dispatch.Line, <-chan request.StopSignal) dispatch.LineResult {
 		<-draining
 		return ended(outcome.Complete)
 	})}
