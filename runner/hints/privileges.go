@@ -5,7 +5,7 @@ var (
 	noRoot = pattern(`(?m)(^(?:sudo|su|doas): |\b(?:sudo|doas): (?:command )?not found|[Mm]ust be (?:run as )?(?:superuser|root)\b|` +
 		`Permission(?:Error: .*| denied:?) '/(?:etc|root|usr|opt)/)`)
 	noInstall = pattern(`(?m)(\b(?:apt|apt-get|yum|dnf|conda|mamba): (?:command )?not found|are you root\?|requires superuser privilege|` +
-		`error: externally-managed-environment|No matching distribution found for |CondaHTTPError|^E: Unable to (?:locate package|fetch)|` +
+		`error: externally-managed-environment|No matching distribution found for |CondaHTTPError|^E: Unable to (?:locate package|fetch)|^E: [^\n]* - \w+ \(\d+: |` +
 		`unable to access index for repository|^(?:Error in install\.packages\(|Warning in install\.packages\([^\n]*\n[^\n]*is not writable)|^package [‘'][^’'\n]+[’'] is not available|trying to use CRAN without setting a mirror)`)
 )
 
