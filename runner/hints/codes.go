@@ -30,7 +30,7 @@ const (
 	// Names: `#!/bin/bash`.
 	BashNeeded = "bash_needed"
 	// A program or an interpreter is not in the container.
-	// Names: the name that is there instead, `--runtime`, `--rootfs`, or `-- sh -c` for a line of a shell.
+	// Names: the name that is there instead or was meant, `--runtime`, `--rootfs`, or `-- sh -c` for a line or a word of a shell.
 	ProgramMissing = "program_missing"
 	// `nvidia-smi` or CUDA found no device.
 	// Names: the CPU.

@@ -121,6 +121,7 @@ func TestOf(t *testing.T) {
 		return trace + "FileNotFoundError: [Errno 2] No such file or directory: '" + name + "'\n"
 	}
 	denied := func(name string) string { return "PermissionError: [Errno 13] Permission denied: '" + name + "'\n" }
+	root := func(names ...string) func(*Facts) { return func(f *Facts) { f.Ended.Root = tree(t, names...) } }
 	workdir := func(f *Facts) { f.Ended.Analysis.Workdir = "/job" }
 	runtime := func(f *Facts) { f.Ended.Analysis.Runtime = "/opt/env" }
 	covered := map[string]bool{}
@@ -184,6 +185,18 @@ func TestOf(t *testing.T) {
 		"python":                {facts(outcome.ReasonNotFound, "", command("definitely-not-there")), ProgramMissing, []string{"no program definitely-not-there", "--runtime"}},
 		"other name":            {facts(outcome.ReasonNotFound, "", command("awk-none"), func(f *Facts) { f.Ended.Command[0] = "python"; f.Ended.Root = tree(t, "usr/bin/python3") }), ProgramMissing, []string{"no program python", "there is /usr/bin/python3"}},
 		"env":                   {facts(exit, "/usr/bin/env: ‘nosuch’: No such file or directory\n"), ProgramMissing, []string{"no program nosuch"}},
+		"misspelled program":    {facts(outcome.ReasonNotFound, "", command("pyhton3"), root("usr/bin/python3", "bin/sh")), ProgramMissing, []string{"there is no program pyhton3 in the container; did you mean python3? Else add --runtime DIR"}},
+		"misspelled, shell":     {facts(exit, "sh: 1: rscrpt: not found\n", root("usr/local/bin/Rscript")), ProgramMissing, []string{"did you mean Rscript?"}},
+		"misspelled, runtime":   {facts(outcome.ReasonNotFound, "", command("samtols"), func(f *Facts) { f.Ended.Analysis.Runtime = tree(t, "bin/samtools") }), ProgramMissing, []string{"did you mean samtools?"}},
+		"other short name":      {facts(outcome.ReasonNotFound, "", command("bwa"), root("usr/bin/bw")), ProgramMissing, []string{"no program bwa in the container: add --runtime"}},
+		"no root filesystem":    {facts(outcome.ReasonNotFound, "", command("true"), root("etc/hosts"), func(f *Facts) { f.Ended.Analysis.Rootfs = dir + "/empty" }), ProgramMissing, []string{"empty has no programs in /usr/bin and /bin: choose a root filesystem with --rootfs"}},
+		"cd":                    {facts(outcome.ReasonNotFound, "", command("cd", "/data")), ProgramMissing, []string{`no shell reads the command, and cd is no program: run it with -- sh -c 'cd /data'`}},
+		"source of bash":        {facts(outcome.ReasonNotFound, "", command("source", "env")), ProgramMissing, []string{"run it with -- bash -c 'source env'"}},
+		"cd in one word":        {facts(outcome.ReasonNotFound, "", command("cd /data")), ProgramMissing, []string{"run it with -- sh -c 'cd /data'"}},
+		"a variable":            {facts(outcome.ReasonNotFound, "", command("N=1", "python3")), ProgramMissing, []string{"set a variable with --env N=1"}},
+		"sudo as command":       {facts(outcome.ReasonNotFound, "", command("sudo", "ls")), NoPrivileges, []string{"gain privileges: leave out sudo"}},
+		"sudo of subprocess":    {facts(exit, trace+", in _execute_child\nFileNotFoundError: [Errno 2] No such file or directory: '/usr/bin/sudo'\n"), NoPrivileges, []string{"gain privileges: leave out sudo"}},
+		"conda as command":      {facts(outcome.ReasonNotFound, "", command("conda", "install", "x")), NoPrivileges, []string{"install packages"}},
 		"shell":                 {facts(exit, "/work/a.sh: 3: nosuch: not found\n"), ProgramMissing, []string{"no program nosuch"}},
 		"[[ of bash":            {facts(exit, "/analysis/a.sh: 3: [[: not found\n", sh, script("if [[ 1 ]]; then :; fi\n")), BashNeeded, []string{"sh runs the script", "#!/bin/bash in its first line"}},
 		"source, complete":      {facts(exit, "/analysis/a.sh: 1: source: not found\n", sh, script("#!/bin/sh\nsource x\n"), state(outcome.Complete)), BashNeeded, []string{"#!/bin/bash"}},
