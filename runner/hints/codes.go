@@ -26,7 +26,7 @@ const (
 	// Python cannot run notebooks.
 	// Names: the `pip` command of the runtime.
 	NotebookPackages = "notebook_packages"
-	// sh ran what uses bash; also if the run completed.
+	// sh ran what uses bash, or may; also if the run completed.
 	// Names: `#!/bin/bash`.
 	BashNeeded = "bash_needed"
 	// A program or an interpreter is not in the container.

@@ -73,7 +73,7 @@ func TestHints(t *testing.T) {
 		"pip":          {[]string{"--", "sh", "-c", "echo ERROR: No matching distribution found for x >&2; exit 1"}, "no_privileges", []string{"install packages"}},
 		"program":      {[]string{"--", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram", "--runtime"}},
 		"interpreter":  {[]string{"--", "sh", "-c", "nosuchprogram"}, "program_missing", []string{"no program nosuchprogram"}},
-		"bash":         {[]string{"--script", h.path("bash.sh")}, "bash_needed", []string{"sh runs the script", "#!/bin/bash in its first line"}},
+		"bash":         {[]string{"--script", h.path("bash.sh")}, "bash_needed", []string{"the script is run by sh, and uses bash", "#!/bin/bash in its first line"}},
 		"subprocess":   {python("import subprocess; subprocess.run(['nosuchprogram'])"), "program_missing", []string{"neither a program nor a directory nosuchprogram"}},
 		"GPU":          {[]string{"--", "sh", "-c", "echo sh: 1: nvidia-smi: not found >&2; exit 1"}, "no_gpu", []string{"no GPU"}},
 		"more":         {[]string{"--script", h.path("argv2.py"), "--", "one"}, "arguments_missing", []string{"got only the argument one, and wants more"}},
@@ -115,6 +115,7 @@ func TestAdviceOfHints(t *testing.T) {
 	h.write("lengths.py", readme, 0o644)
 	h.write("argv.py", "import sys\nprint(sys.argv[1])\n", 0o644)
 	h.write("bash.sh", "[[ 1 == 1 ]] || exit 1\n", 0o644)
+	h.write("array.sh", "both=(1 2)\n", 0o644)
 	h.write("d/all.txt", "abc\n", 0o644)
 	h.write("d/config.json", "{}\n", 0o644)
 	h.write("d/sub/deep.csv", "1\n", 0o644)
@@ -182,6 +183,7 @@ func TestAdviceOfHints(t *testing.T) {
 		"dangling link":    {words("--data links", "cat", "/data/none"), "/data/none is a link that leads nowhere on the host either", sh("echo >links/nowhere"), nil},
 		"arguments":        {[]string{"--script", "argv.py"}, "--script FILE -- ARG", nil, []string{"--script", "argv.py", "--", "x"}},
 		"bash":             {[]string{"--script", "bash.sh"}, "write #!/bin/bash in its first line", sh(`sed -i '1i #!/bin/bash' bash.sh`), nil},
+		"array of bash":    {[]string{"--script", "array.sh"}, "if it is written for bash, write #!/bin/bash in its first line", sh(`sed -i '1i #!/bin/bash' array.sh`), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := h.in(t)
