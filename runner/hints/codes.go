@@ -38,7 +38,7 @@ const (
 	// The analysis wanted to install packages, or to be root; also if it went on and completed.
 	// Names: `--runtime`, `--rootfs`, or to leave out `sudo`.
 	NoPrivileges = "no_privileges"
-	// A package of Python or R is missing.
+	// A package of Python, R, Perl or Node.js is missing.
 	// Names: Debian's package or the active environment for `--runtime`, `--project`.
 	ModuleMissing = "module_missing"
 	// The script wanted an argument after the last that it got.

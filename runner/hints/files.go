@@ -23,7 +23,7 @@ const (
 	maxNamed  = 3
 )
 
-var noFile = pattern(`(?m)(?:` + failedWith(`No such file(?: or directory)?`) + `|'([^'\n]+)' does not exist)`)
+var noFile = pattern(`(?m)(?:` + failedWith(`No such file(?: or directory)?`) + `|'([^'\n]+)' does not exist|^Error: Cannot find module '(/[^'\n]+)'$)`) // the last is of Node.js
 
 // sought is the file that the analysis did not find, as seen from the working directory, "" if the message says more.
 func (f Facts) sought() string {

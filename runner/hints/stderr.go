@@ -17,6 +17,8 @@ var (
 	noModule = pattern(`(?m)(?:(?:ModuleNotFoundError: |^[^\n]*: )No module named '?([^'\s]+)'?|` +
 		`ImportError: (?:Unable to find a usable engine; tried using: |Missing optional dependency )'(\w+)')`) // the second is of pandas
 	noRPack     = pattern(`there is no package called [‘']([^’'\n]+)[’']`)
+	noPerlMod   = pattern(`Can't locate (\S+)\.pm in @INC`)
+	noNodePack  = pattern(`(?m)^Error(?: \[\w+\])?: Cannot find (?:module|package) '([^'\n]+)'`)
 	endOfInput  = pattern(`(?m)^(EOFError: EOF when reading a line)`)
 	noFrontend  = pattern(`(StdinNotImplementedError)`)
 	otherDevice = pattern(`([Ii]nvalid cross-device link|cross-device link not permitted)`)
@@ -40,26 +42,44 @@ func moduleMissing(f Facts) string {
 	}
 	if name := f.find(noModule); name != "" {
 		top, _, _ := strings.Cut(name, ".")
-		if beside := f.besideScript(top); beside != "" {
-			return fmt.Sprintf("%s is beside the script, which the analysis sees alone: add --project %s", beside, format.ShellQuote(path.Dir(f.Ended.Analysis.Script)))
+		if beside := f.besideScript(top+".py", top+"/__init__.py"); beside != "" {
+			return beside
 		}
 		return fmt.Sprintf("Python has no module %q: %s; %s", top, f.installed(top), f.ownModule())
 	}
 	if name := f.find(noRPack); name != "" {
 		return fmt.Sprintf("R has no package %q: install it on the host, or in a conda environment, and add --runtime DIR for that", name)
 	}
-	return ""
+	if name := strings.ReplaceAll(f.find(noPerlMod), "/", "::"); name != "" {
+		debian := strings.ToLower(strings.ReplaceAll(name, "::", "-"))
+		return fmt.Sprintf("Perl has no module %q: install it %s; a module of your own: --project DIR and --env PERL5LIB=/analysis",
+			name, cmp.Or(f.inRootfs(), fmt.Sprintf("on the host (apt install lib%s-perl)", debian)))
+	}
+	return f.nodePackageMissing()
 }
 
-// besideScript is the file or directory of a module next to the script on the host, "" without one.
-func (f Facts) besideScript(module string) string {
+// nodePackageMissing is for Node.js, which finds packages in node_modules beside the script or above it.
+func (f Facts) nodePackageMissing() string {
+	name := f.find(noNodePack)
+	own, ofScript := strings.CutPrefix(name, "/analysis/")
+	switch {
+	case name == "", path.IsAbs(name) && !ofScript, strings.HasPrefix(name, "../"): // noFile has a script
+		return ""
+	case ofScript, strings.HasPrefix(name, "./"):
+		return f.besideScript(own, own+".js", own+".cjs", own+".json", own+"/index.js")
+	}
+	return fmt.Sprintf("Node.js has no package %q: install it with npm in the directory of your script on the host, and add --project DIR", name)
+}
+
+// besideScript says how the analysis sees the first of these files that is next to the script on the host, "" without one.
+func (f Facts) besideScript(names ...string) string {
 	a := f.Ended.Analysis
 	if !path.IsAbs(a.Script) || a.Project != "" {
 		return ""
 	}
-	for _, name := range []string{module + ".py", module + "/__init__.py"} {
+	for _, name := range names {
 		if isRegular(path.Join(path.Dir(a.Script), name)) {
-			return strings.TrimSuffix(name, "/__init__.py")
+			return fmt.Sprintf("%s is beside the script, which the analysis sees alone: add --project %s", format.Line(path.Clean(name), 200), format.ShellQuote(path.Dir(a.Script)))
 		}
 	}
 	return ""
@@ -74,13 +94,21 @@ func (f Facts) installed(module string) string {
 		return fmt.Sprintf("if your active environment has it, add --runtime %s", format.ShellQuote(dir))
 	}
 	const venv = "in a venv and add --runtime ./venv"
-	if rootfs := f.Ended.Analysis.Rootfs; rootfs != "" && rootfs != spec.RootfsHost {
-		return "install it in the image or directory " + format.Line(rootfs, 100) + ", or " + venv
+	if rootfs := f.inRootfs(); rootfs != "" {
+		return "install it " + rootfs + ", or " + venv
 	}
 	if slices.Contains(notOfDebian, module) {
 		return "install it " + venv
 	}
 	return fmt.Sprintf("install it on the host (apt install %s), or %s", debianPackage(module), venv)
+}
+
+// inRootfs names the root filesystem, "" if it is that of the host.
+func (f Facts) inRootfs() string {
+	if rootfs := f.Ended.Analysis.Rootfs; rootfs != "" && rootfs != spec.RootfsHost {
+		return "in the image or directory " + format.Line(rootfs, 100)
+	}
+	return ""
 }
 
 // notOfDebian are modules that many use and that Debian does not have.

@@ -117,6 +117,7 @@ func TestAdviceOfHints(t *testing.T) {
 	h.write("bash.sh", "[[ 1 == 1 ]] || exit 1\n", 0o644)
 	h.write("array.sh", "both=(1 2)\n", 0o644)
 	h.write("d/all.txt", "abc\n", 0o644)
+	h.write("d/Own.pm", "1;\n", 0o644)
 	h.write("d/config.json", "{}\n", 0o644)
 	h.write("d/sub/deep.csv", "1\n", 0o644)
 	h.write("store/sub/o.txt", "outside\n", 0o644)
@@ -182,6 +183,7 @@ func TestAdviceOfHints(t *testing.T) {
 		"whole path":       {words("--data links", "cat", "/data/own"), "open /data/.annex/k", nil, words("--data links", "cat", "/data/.annex/k")},
 		"dangling link":    {words("--data links", "cat", "/data/none"), "/data/none is a link that leads nowhere on the host either", sh("echo >links/nowhere"), nil},
 		"arguments":        {[]string{"--script", "argv.py"}, "--script FILE -- ARG", nil, []string{"--script", "argv.py", "--", "x"}},
+		"module of Perl":   {words("", "perl", "-MOwn", "-e1"), "--project DIR and --env PERL5LIB=/analysis", nil, words("--project d --env PERL5LIB=/analysis", "perl", "-MOwn", "-e1")},
 		"bash":             {[]string{"--script", "bash.sh"}, "write #!/bin/bash in its first line", sh(`sed -i '1i #!/bin/bash' bash.sh`), nil},
 		"array of bash":    {[]string{"--script", "array.sh"}, "if it is written for bash, write #!/bin/bash in its first line", sh(`sed -i '1i #!/bin/bash' array.sh`), nil},
 	} {
