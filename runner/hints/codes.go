@@ -17,7 +17,7 @@ const (
 	// A signal such as SIGSEGV or SIGKILL ended it that no limit explains, or a notebook's Python died.
 	// Names: `--env PYTHONFAULTHANDLER=1`, or who may have killed it.
 	Crashed = "crashed"
-	// `/work` was full.
+	// `/work` was full, or one file became larger than `--work-size`.
 	// Names: the limits, `--work-size`, `--work-files`.
 	WorkLimit = "work_limit"
 	// The host's disk was nearly full.

@@ -122,6 +122,7 @@ func TestOf(t *testing.T) {
 	}
 	denied := func(name string) string { return "PermissionError: [Errno 13] Permission denied: '" + name + "'\n" }
 	root := func(names ...string) func(*Facts) { return func(f *Facts) { f.Ended.Root = tree(t, names...) } }
+	workSize := func(f *Facts) { f.Ended.Analysis.WorkSize = spec.Size(16 << 20) }
 	workdir := func(f *Facts) { f.Ended.Analysis.Workdir = "/job" }
 	runtime := func(f *Facts) { f.Ended.Analysis.Runtime = "/opt/env" }
 	covered := map[string]bool{}
@@ -151,6 +152,10 @@ func TestOf(t *testing.T) {
 		"pip, complete":         {facts(exit, "error: externally-managed-environment\n", state(outcome.Complete)), NoPrivileges, []string{"install packages"}},
 		"time":                  {facts(outcome.ReasonTimeout, ""), TimeLimit, []string{"--timeout"}},
 		"work full":             {facts(outcome.ReasonWorkFull, ""), WorkLimit, []string{"--work-size", "--work-files"}},
+		"one file":              {facts(exit, trace+"OSError: [Errno 27] File too large\n", workSize), WorkLimit, []string{"one file may hold 16MiB, also in /tmp: allow more with --work-size SIZE"}},
+		"one file, dd":          {facts(outcome.ReasonSignal, "", signal("SIGXFSZ"), workSize), WorkLimit, []string{"one file may hold 16MiB"}},
+		"one file, dd of sh":    {facts(exit, "File size limit exceeded\n", workSize, func(f *Facts) { f.Outcome.ExitCode = 153 }), WorkLimit, []string{"one file may hold 16MiB"}},
+		"one file, tmpfs":       {facts(exit, "OSError: [Errno 27] File too large\n", workSize, func(f *Facts) { f.Ended.Analysis.WorkStorage = spec.WorkTmpfs }), "", nil},
 		"host full":             {facts(outcome.ReasonHostFull, ""), HostFull, []string{"scidex-oci gc"}},
 		"name resolution":       {facts(exit, "socket.gaierror: [Errno -3] Temporary failure in name resolution\n"), NoNetwork, []string{"no network", "--data", "--input"}},
 		"refused":               {facts(exit, "ConnectionRefusedError: [Errno 111] Connection refused\n"), NoNetwork, []string{"no network"}},

@@ -7,14 +7,18 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 var (
 	memoryError = pattern(`(?m)(^(?:\S+\.)?_?(?:Array)?MemoryError\b|std::bad_alloc|[Cc]annot allocate (?:vector|memory)|OutOfMemoryError|insufficient memory for the Java Runtime|Could not reserve enough space for|JavaScript heap out of memory|^Out of memory(?:!| in perl)|DefaultCPUAllocator: can't allocate memory)`)
 	allocation  = pattern(`(?:Unable to allocate|cannot allocate vector of size) (\d+\.?\d* [KMGTPE](?:iB|b))`)
+	largeFile   = pattern(`(File too large|File size limit exceeded)`)
 	threadError = pattern(`(can't start new thread|[Rr]esource temporarily unavailable|fork: retry|unable to create (?:new )?(?:native )?thread)`)
 )
 
@@ -72,17 +76,23 @@ func timeLimit(f Facts) string {
 }
 
 func workLimit(f Facts) string {
-	if f.Outcome.Reason != outcome.ReasonWorkFull {
-		return ""
-	}
 	a, full := f.Ended.Analysis, f.Ended.Report.Evidence
 	switch {
+	case f.fileTooLarge():
+		return fmt.Sprintf("one file may hold %s, also in /tmp: allow more with --work-size SIZE", format.Size(int64(a.WorkSize)))
+	case f.Outcome.Reason != outcome.ReasonWorkFull:
+		return ""
 	case full.WorkBytes > int64(a.WorkSize):
 		return fmt.Sprintf("/work may hold %s: give it more with --work-size SIZE", format.Size(int64(a.WorkSize)))
 	case full.WorkFiles > a.WorkFiles:
 		return fmt.Sprintf("/work may hold %d names: give it more with --work-files N", a.WorkFiles)
 	}
 	return fmt.Sprintf("/work may hold %s and %d names: give it more with --work-size SIZE or --work-files N", format.Size(int64(a.WorkSize)), a.WorkFiles)
+}
+
+// fileTooLarge reports whether the limit of one file, which a /work in memory does not have, stopped the analysis.
+func (f Facts) fileTooLarge() bool {
+	return f.Ended.Analysis.WorkStorage != spec.WorkTmpfs && f.exited() && (f.endedBy() == unix.SIGXFSZ || f.find(largeFile) != "")
 }
 
 func hostFull(f Facts) string {

@@ -185,7 +185,7 @@ func (e ending) killed() outcome.Outcome {
 	}
 	sig := e.Exit.Status.Signal()
 	if sig == unix.SIGXFSZ {
-		return failed(outcome.ReasonSignal, outcome.SignalBase+int(sig), e.signal(), "the analysis was killed by SIGXFSZ: it wrote more to one file than --work-size allows of all, and /work does not hold that")
+		return failed(outcome.ReasonSignal, outcome.SignalBase+int(sig), e.signal(), "the analysis was killed by SIGXFSZ: one file became larger than --work-size, which also bounds files in /tmp")
 	}
 	return failed(outcome.ReasonSignal, outcome.SignalBase+int(sig), e.signal(), e.withCause(fmt.Sprintf("the analysis was killed by %s", e.signal())))
 }

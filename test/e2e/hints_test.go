@@ -88,6 +88,7 @@ func TestHints(t *testing.T) {
 		"read-only":    {append([]string{"--data", data}, python("open('/data/b.csv', 'w')")...), "read_only", []string{"/data/b.csv cannot be written", "/work"}},
 		"local file":   {[]string{"--", "cat", "here.csv"}, "local_file", []string{"--input here.csv"}},
 		"time":         {[]string{"--timeout=1s", "--", "sleep", "60"}, "time_limit", []string{"1s", "--timeout"}},
+		"one file":     {append([]string{"--work-size=1MiB"}, python("open('/tmp/x', 'wb').write(bytes(4 << 20))")...), "work_limit", []string{"one file may hold 1MiB, also in /tmp", "--work-size SIZE"}},
 		"working area": {[]string{"--work-size=1MiB", "--", "sh", "-c", "head -c 4M /dev/zero >x; sleep 60"}, "work_limit", []string{"1MiB", "--work-size"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -225,6 +226,7 @@ func TestMessageNamesTheCause(t *testing.T) {
 		"last line": {[]string{"--", "sh", "-c", "echo first >&2; echo last >&2; exit 3"}, "the analysis exited with 3: last"},
 		"silent":    {[]string{"--", "sh", "-c", "exit 4"}, "the analysis exited with 4"},
 		"signal":    {[]string{"--", "sh", "-c", "echo dying >&2; kill -ABRT $$"}, "the analysis was killed by SIGABRT: dying"},
+		"one file":  {[]string{"--work-size=1MiB", "--", "truncate", "-s", "4M", "/tmp/x"}, "the analysis was killed by SIGXFSZ: one file became larger than --work-size, which also bounds files in /tmp"},
 		"secret":    {[]string{"--secret=TOKEN", "--", "sh", "-c", "echo login with $TOKEN failed >&2; exit 5"}, "the analysis exited with 5: login with $TOKEN failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
