@@ -23,10 +23,27 @@ var (
 	errorOfR     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Error( in .*)?:`) })
 )
 
+// aftermath are the lines that programs write after an error without saying which it was.
+var aftermath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:` + strings.Join([]string{
+		`\d+\+\d+ records (?:in|out)`, `\d+ bytes? (?:\(.*\) )?copied, .*`, // dd
+		`(?:real|user|sys)\s+[\d.,ms ]+`, `.* \d+% cpu [\d:.]+ total`, // time of shells
+		`Command (?:exited with non-zero status|terminated by signal) \d+`, `[\d.]+user [\d.]+system .*`, `\d+inputs\+\d+outputs .*`,
+		`\t(?:Command being timed|Percent of CPU|Elapsed|(?:User|System) time|(?:Average|Maximum) .* size|(?:Major|Minor) .* page faults|` +
+			`(?:Voluntary|Involuntary) context switches|Swaps|File system (?:in|out)puts|Socket messages \w+|Signals delivered|Page size|Exit status)\b.*`, // GNU time
+		`tar: (?:Error is not recoverable: exiting now|Exiting with failure status due to previous errors|Child returned status \d+)`,
+		`xargs: .*: exited with status 255; aborting`,
+		`make(?:\[\d+\])?: (?:\*\*\* \[.*\] Error \d+|Target .* not remade because of errors\.)`,
+		`compilation terminated\.`, `collect2: error: ld returned \d+ exit status`, ` +\d* *\|.*`, // gcc; the last is of its excerpts
+		`BEGIN failed--compilation aborted at .*`, `Execution of .* aborted due to compilation errors\.`, `.* had compilation errors\.`, // Perl
+	}, "|") + `)$`)
+})
+
 // Cause returns the line of the end of standard error that says why an analysis failed: the exception of Python or Java, the
-// error of R, Julia, Node.js or Perl, the cell of a notebook, else the last line. It is printable and short; "" if nothing was written.
+// error of R, Julia, Node.js or Perl, the cell of a notebook, else the last line that is not of an aftermath. It is printable and
+// short; "" if nothing was written.
 func Cause(stderr string) string {
-	lines := nonEmptyLines(stderr)
+	lines := withoutAftermath(nonEmptyLines(stderr))
 	if len(lines) == 0 {
 		return ""
 	}
@@ -60,6 +77,14 @@ func nonEmptyLines(text string) (lines []string) {
 		if format.Line(line, 1) != "" {
 			lines = append(lines, line)
 		}
+	}
+	return lines
+}
+
+// withoutAftermath leaves out the aftermath at the end, unless there is nothing else.
+func withoutAftermath(lines []string) []string {
+	if end := lastThat(lines, func(line string) bool { return !aftermath().MatchString(line) }); end >= 0 {
+		return lines[:end+1]
 	}
 	return lines
 }
