@@ -5,13 +5,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
@@ -115,24 +115,13 @@ func (b shownDir) opens(rest string, uid int, gids []int) bool {
 	for name := rest; ; name, need = path.Dir(name), 0o1 {
 		var st unix.Stat_t
 		err := unix.Stat(filepath.Join(b.host, name), &st)
-		if missing := err == unix.ENOENT && name == rest; !missing && (err != nil || bits(&st, uid, gids)&need != need) {
+		if missing := err == unix.ENOENT && name == rest; !missing && (err != nil || inode.Rights(&st, uid, gids)&need != need) {
 			return false
 		}
 		if name == "." {
 			return true
 		}
 	}
-}
-
-// bits are the rights that an id has, as those of others.
-func bits(st *unix.Stat_t, uid int, gids []int) uint32 {
-	switch {
-	case int(st.Uid) == uid:
-		return st.Mode >> 6
-	case slices.Contains(gids, int(st.Gid)):
-		return st.Mode >> 3
-	}
-	return st.Mode
 }
 
 // mayRead reports whether this process may, with all of its groups.

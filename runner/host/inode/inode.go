@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -72,4 +73,15 @@ func Plain(err error) error {
 		return pathError.Err
 	}
 	return err
+}
+
+// Rights are the permission bits that an id with these groups has, as those of others.
+func Rights(st *unix.Stat_t, uid int, gids []int) uint32 {
+	switch {
+	case int(st.Uid) == uid:
+		return st.Mode >> 6 & 0o7
+	case slices.Contains(gids, int(st.Gid)):
+		return st.Mode >> 3 & 0o7
+	}
+	return st.Mode & 0o7
 }

@@ -3,8 +3,11 @@ package scan
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
 // Reader is the id that will read the inputs.
@@ -16,23 +19,38 @@ type Reader struct {
 
 // MayRead returns nil if an id that owns nothing and is in no group can read the file, by the bits for others.
 func (r Reader) MayRead(st *unix.Stat_t) error {
-	need := uint32(0o004)
-	fix := "chmod o+r"
+	need, fix := uint32(0o4), "chmod o+r"
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-		need, fix = 0o005, "chmod o+rx"
+		need, fix = 0o5, "chmod o+rx"
 	}
 	if r.Own || st.Mode&need == need {
 		return nil
 	}
-	way := fmt.Sprintf("give it to everyone (%s)", fix)
+	uid, own := os.Geteuid(), []int{os.Getegid()}
+	supplementary, err := os.Getgroups()
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("the analysis runs with an id of its own, which cannot read it (mode %04o); %s",
+		st.Mode&0o7777, r.way(st, need, fix, uid, own, supplementary))
+}
+
+// way is how a caller gets the file to the analysis. The id of the caller has none of its supplementary groups there.
+func (r Reader) way(st *unix.Stat_t, need uint32, fix string, uid int, own, supplementary []int) string {
+	var ways []string
+	if r.Root || int(st.Uid) == uid {
+		ways = append(ways, fmt.Sprintf("give it to everyone (%s)", fix))
+	}
 	switch {
 	case r.Root:
-	case int(st.Uid) == os.Geteuid(), int(st.Gid) == os.Getegid():
-		way += " or run with your own id (--ids self)"
-	default: // the id of the caller has none of its supplementary groups there
-		way += " or pass its directory with --stage, which copies it to /work"
+	case inode.Rights(st, uid, own)&need == need:
+		ways = append(ways, "run with your own id (--ids self)")
+	case inode.Rights(st, uid, supplementary)&need == need:
+		ways = append(ways, "pass its directory with --stage, which copies it to /work")
+	case ways == nil:
+		return fmt.Sprintf("you cannot read it either: ask its owner (uid %d)", st.Uid)
 	}
-	return fmt.Errorf("the analysis runs with an id of its own, which cannot read it (mode %04o); %s", st.Mode&0o7777, way)
+	return strings.Join(ways, " or ")
 }
 
 // MayEnter reports whether the id might enter a directory that is closed to the caller. Its own bits and those of others

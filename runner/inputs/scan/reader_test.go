@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ func TestMayRead(t *testing.T) {
 		"directory for its owner":       {unix.S_IFDIR | 0o700, me, Reader{}, "--ids self"},
 		"directory without search":      {unix.S_IFDIR | 0o744, me, Reader{}, "chmod o+rx"},
 		"file for all":                  {unix.S_IFREG | 0o644, me, Reader{}, ""},
-		"by a supplementary group":      {unix.S_IFREG | 0o640, other, Reader{}, "with --stage"},
+		"of nobody here":                {unix.S_IFREG | 0o600, other, Reader{}, fmt.Sprintf("(mode 0600); you cannot read it either: ask its owner (uid %d)", other)},
 		"file for the group":            {unix.S_IFREG | 0o640, me, Reader{}, "chmod o+r)"},
 		"the caller's own id":           {unix.S_IFDIR | 0o700, me, Reader{Own: true}, ""},
 		"root has no --ids self to use": {unix.S_IFDIR | 0o700, me, Reader{Root: true}, "chmod o+rx)"},
@@ -34,5 +35,29 @@ func TestMayRead(t *testing.T) {
 				t.Errorf("root is told of --ids self: %v", err)
 			}
 		})
+	}
+}
+
+// TestWay: what is advised is what the caller, uid 5 of group 6 and 7, can do.
+func TestWay(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode     uint32
+		uid, gid uint32
+		root     bool
+		want     string
+	}{
+		"its own":                    {0o700, 5, 6, false, "give it to everyone (chmod o+rx) or run with your own id (--ids self)"},
+		"its own, closed":            {0o000, 5, 6, false, "give it to everyone (chmod o+rx)"},
+		"of its group":               {0o750, 1, 6, false, "run with your own id (--ids self)"},
+		"of its group, closed to it": {0o700, 1, 6, false, "you cannot read it either: ask its owner (uid 1)"},
+		"of a supplementary group":   {0o750, 1, 7, false, "pass its directory with --stage, which copies it to /work"},
+		"only to enter":              {0o710, 1, 7, false, "you cannot read it either: ask its owner (uid 1)"},
+		"root's":                     {0o700, 0, 0, false, "you cannot read it either: ask its owner (uid 0)"},
+		"root calls":                 {0o700, 1, 1, true, "give it to everyone (chmod o+rx)"},
+	} {
+		st := &unix.Stat_t{Mode: unix.S_IFDIR | c.mode, Uid: c.uid, Gid: c.gid}
+		if got := (Reader{Root: c.root}).way(st, 0o5, "chmod o+rx", 5, []int{6}, []int{6, 7}); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }
