@@ -2,6 +2,7 @@ package spec
 
 import (
 	"bufio"
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -44,8 +45,17 @@ func Interpreter(script, firstLine string) ([]string, error) {
 	case ".ipynb":
 		return []string{"python3", "-c", notebook}, nil
 	default:
-		return nil, fmt.Errorf("script %s: nothing says what runs it: give it a first line such as #!/usr/bin/env python3, name it .py, .R, .jl, .sh or .ipynb, or pass a command", quote(script))
+		return nil, fmt.Errorf("script %s: nothing says what runs it: give it a first line such as %s, name it .py, .R, .jl, .sh or .ipynb, or pass a command", quote(script), exampleLine(script))
 	}
+}
+
+// exampleLine is a first line for a script with such an extension.
+func exampleLine(script string) string {
+	usual := map[string]string{
+		".R": "Rscript", ".r": "Rscript", ".jl": "julia", ".sh": "sh", ".bash": "bash", ".pl": "perl", ".rb": "ruby", ".js": "node", ".cjs": "node", ".mjs": "node",
+		".lua": "lua", ".m": "octave", ".php": "php", ".tcl": "tclsh",
+	}
+	return "#!/usr/bin/env " + cmp.Or(usual[path.Ext(script)], "python3")
 }
 
 // HasInterpreter reports whether the extension of a script's name says what runs it.
@@ -61,7 +71,7 @@ func shebang(script, rest string) ([]string, error) {
 	}
 	rest = strings.Trim(rest, blank)
 	if !strings.HasPrefix(rest, "/") || strings.ContainsRune(rest, 0) {
-		return nil, fmt.Errorf("script %s: its first line %s names no interpreter by an absolute path: write for instance #!/usr/bin/env python3", quote(script), quote("#!"+rest))
+		return nil, fmt.Errorf("script %s: its first line %s names no interpreter by an absolute path: write for instance %s", quote(script), quote("#!"+rest), exampleLine(script))
 	}
 	end := strings.IndexAny(rest, blank)
 	if end < 0 {

@@ -346,7 +346,10 @@ func TestInterpreter(t *testing.T) {
 	}
 	for _, c := range []struct{ script, line, want string }{
 		{"a", "print(1)", "nothing says what runs it"},
-		{"a.txt", "", "nothing says what runs it"},
+		{"a.txt", "", "nothing says what runs it: give it a first line such as #!/usr/bin/env python3,"},
+		{"a.pl", "", "a first line such as #!/usr/bin/env perl,"},
+		{"a.js", "", "a first line such as #!/usr/bin/env node,"},
+		{"a.rb", "#!ruby", "write for instance #!/usr/bin/env ruby"},
 		{"a", "#!", "names no interpreter by an absolute path"},
 		{"a.py", "#!python3", "names no interpreter by an absolute path"},
 		{"a.py", "#!/usr/bin/env python3\r", "Windows"},
