@@ -3,6 +3,7 @@ package scan
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -49,7 +50,11 @@ func (w *walk) closed(at int, name string) error {
 	if err == nil && !w.reader.MayEnter(&st) && !listed(at, name, &st) {
 		return nil
 	}
-	return fmt.Errorf("you cannot look into %q, but the analysis might; let yourself read it, or close it to others (chmod o-x)", w.path(name))
+	way := "let yourself read it, or close it to others (chmod o-x)"
+	if !w.reader.Root && err == nil && int(st.Uid) != os.Geteuid() {
+		way = fmt.Sprintf("pass a directory without it, or ask its owner (uid %d)", st.Uid)
+	}
+	return fmt.Errorf("you cannot look into %q, but the analysis might; %s", w.path(name), way)
 }
 
 // listed reports whether an access control list might let an id enter beyond what the mode shows; what such a list can give
