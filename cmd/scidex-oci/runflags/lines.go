@@ -67,16 +67,16 @@ func OpenLines(k Parser, name string) (*Lines, error) {
 // Caller is what hints need of this process.
 func (l *Lines) Caller() request.Caller { return l.parser.Caller() }
 
-// Source reads the lines, those of a file from its start. Sources of a file are independent.
+// Source reads the lines, those of a file from its start. Sources of a file are independent. What can be read only once is not
+// surveyed, so its source refuses repeated ids.
 func (l *Lines) Source() batch.Source {
 	if l.sweep != nil {
 		return &sweepSource{lines: l}
 	}
-	from := l.from
 	if l.File != nil {
-		from = io.NewSectionReader(l.File, 0, math.MaxInt64)
+		return batch.NewReader(io.NewSectionReader(l.File, 0, math.MaxInt64), l.Name, l.parse)
 	}
-	return batch.NewReader(from, l.Name, l.parse)
+	return &batch.Distinct{Source: batch.NewReader(l.from, l.Name, l.parse), At: l.At}
 }
 
 // parse lays a line over the defaults.

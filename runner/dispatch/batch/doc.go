@@ -6,8 +6,8 @@
 // and Exporting are Works around dispatch.Runs. Each run has its own attempt, state file and lock: gc, "logs -f" and stop treat them
 // like any other run.
 //
-//   - Memory does not grow with the batch. A file is read twice: first each line is parsed and dropped, except for a 16-byte
-//     digest of its id, to find duplicates; then lines are run as they are read. The cases of JUnit are spooled to an
+//   - Memory does not grow with the batch, except for a 16-byte digest of each id, to find duplicates. A file is read twice:
+//     first each line is parsed and dropped; then lines are run as they are read. The cases of JUnit are spooled to an
 //     unnamed file, because their counts come first in the report.
 //   - "stop" signals the process that all runs of the batch share. The record lock on a state file says which run is meant
 //     (watch.AskedToStop), and the byte that each stop has locked, at random, how many more signals are to come from the

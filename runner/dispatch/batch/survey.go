@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -20,9 +19,9 @@ type Survey struct {
 }
 
 // Look reads a source to its end and calls bad for each line that cannot be run: because of its Err, a duplicate id, or an
-// error of check; at adds the location to the last two. It keeps a digest of each line's id, 16 bytes.
+// error of check; at adds the location to the last two.
 func Look(source Source, check func(dispatch.Line) error, at func(number int, err error) error, bad func(dispatch.Line)) (s Survey, err error) {
-	seen := map[[16]byte]int32{}
+	source = &Distinct{Source: source, At: at}
 	for {
 		line, err := source.Next()
 		if errors.Is(err, io.EOF) {
@@ -33,7 +32,7 @@ func Look(source Source, check func(dispatch.Line) error, at func(number int, er
 		}
 		s.Lines++
 		if line.Err == nil {
-			line.Err = at(line.Number, cmp.Or(check(line), repeated(line, seen)))
+			line.Err = at(line.Number, check(line))
 		}
 		if line.Err != nil {
 			s.Bad++
@@ -63,16 +62,28 @@ func inputs(a spec.Analysis) int {
 	return n
 }
 
-// repeated refuses a duplicate id.
-func repeated(line dispatch.Line, seen map[[16]byte]int32) error {
+// Distinct refuses each line of a source whose id an earlier one has. It keeps a digest of each id, 16 bytes.
+type Distinct struct {
+	Source
+	At   func(number int, err error) error // adds the location
+	seen map[[16]byte]int32
+}
+
+// Next returns the next line, with an Err if its id is taken.
+func (d *Distinct) Next() (dispatch.Line, error) {
+	line, err := d.Source.Next()
 	id := line.Analysis.ID
-	if id == "" {
-		return nil
+	if err != nil || line.Err != nil || id == "" {
+		return line, err
+	}
+	if d.seen == nil {
+		d.seen = map[[16]byte]int32{}
 	}
 	key := digest(id)
-	if first, twice := seen[key]; twice {
-		return fmt.Errorf("id %q is that of line %d already; give each line an id of its own", id, first)
+	if first, twice := d.seen[key]; twice {
+		line.Err = d.At(line.Number, fmt.Errorf("id %q is that of line %d already; give each line an id of its own", id, first))
+	} else {
+		d.seen[key] = int32(line.Number)
 	}
-	seen[key] = int32(line.Number)
-	return nil
+	return line, nil
 }
