@@ -40,7 +40,7 @@ type LineResult struct {
 	Err error
 	// Passed says that the result is from an earlier batch; nothing was run.
 	Passed bool
-	// Changed says of a line that passed that its request or script is not that of the result any more.
+	// Changed says that the request or script of a line is not the recorded one any more. The line passed, or was refused for it.
 	Changed bool
 }
 

@@ -301,7 +301,7 @@ func TestBatchRerun(t *testing.T) {
 	h.expectStates(got, map[string]string{bug: "complete@2", done: "complete@1"})
 	made(got, bug, "new")
 	made(got, done, "old")
-	if !strings.Contains(out.stderr, "one result is of an earlier request or script: --rerun changed") {
+	if !strings.Contains(out.stderr, "one line has changed since it was run: --rerun changed") {
 		t.Errorf("%s", out.stderr)
 	}
 	got, _ = h.batch(0, "--rerun", "changed", file)

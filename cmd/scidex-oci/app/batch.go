@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/urfave/cli/v2"
 
@@ -50,7 +51,7 @@ names may be gone: there a bad line becomes a result, error (request), and the o
 
 Each line has one result on standard output, in the order in which they end: the JSON object of run --json, or on a
 terminal without --json a line for a person. Next to JSON, standard error has a line for each result that is not complete,
-unless --quiet is given. That other runs have the ids of lines is said once, at the end. What analyses write is in their logs alone (scidex-oci logs ID).
+unless --quiet is given. That other runs have the ids of lines, or that lines have changed, is said once. What analyses write is in their logs alone (scidex-oci logs ID).
 
 The first SIGINT, SIGQUIT, SIGTERM or SIGHUP drains: nothing is started any more, and what runs is ended with its grace, which
 the second cuts. scidex-oci stop ID ends one run alone. With --fail-fast or --max-failures nothing more is started, and
@@ -61,7 +62,7 @@ result is printed and counts for the exit code. A run that ended in an error, wa
 next attempt; of one whose post-process command has failed that command alone is called again. A line whose request is
 not the recorded one is refused, with what has changed, unless that is its labels.
 
---rerun does the same, and runs lines again that have ended: as the next attempt, with the request and the script as they are
+--rerun is --resume that runs lines again that have ended, too: as the next attempt, with the request and the script as they are
 now. Earlier attempts are kept. failed are those whose last attempt is not complete, changed those whose request or script is not
 that of their last attempt, and all are all. Of the others none is refused because it has changed. What data, inputs, projects and
 images contain is not compared: after a change of these give all.
@@ -102,6 +103,7 @@ type batchInvocation struct {
 	events    *eventsWriter  // nil: none
 	below     *deliver.Below // of --export, nil: none
 	failures  batchFailures
+	changed   atomic.Bool // a line that was refused because it has changed is printed
 	named     plan.Named
 	apart     bool // no two lines overlap
 	unnamed   bool // a line has no id
@@ -258,7 +260,7 @@ func (b *batchInvocation) checkExport(line dispatch.Line) error {
 // ended prints the result of a line.
 func (b *batchInvocation) ended(line dispatch.Line, o dispatch.LineResult) {
 	b.addJUnit(line, o)
-	if o.Taken() { // what the summary says once
+	if o.Taken() || o.Changed && !o.Passed && b.changed.Swap(true) { // what the summary, or the first such line, says once
 		b.report.PrintJSON(line.Number, o.Result)
 	} else {
 		b.report.Print(line.Number, o.Result, o.Passed)

@@ -52,10 +52,10 @@ func (f *batchFailures) add(line dispatch.Line, o dispatch.LineResult) {
 	}
 }
 
-// nameFailures says which lines were the first that are not complete, why, and how to see all.
+// nameFailures says which lines were the first that are not complete, why, and how to see all, unless all are in sight.
 func (b *batchInvocation) nameFailures() {
 	f := &b.failures
-	if f.number == 0 || f.number <= batchFailuresNamed && b.report.Shown() <= batchInSight {
+	if f.number == 0 || b.report.Shown() <= batchInSight {
 		return
 	}
 	b.say(f.title())

@@ -30,15 +30,15 @@ func (b *batchInvocation) summary(s batch.Summary, total int) string {
 	return text + changedSince(s) + takenIDs(s) + notStarted(s, total, b.options.leftBy(!b.unnamed))
 }
 
-// changedSince says how many results are of another request or script than the lines have now, and the way out.
+// changedSince says how many lines have another request or script now than the recorded one, and the way out.
 func changedSince(s batch.Summary) string {
 	switch s.Changed {
 	case 0:
 		return ""
 	case 1:
-		return "; one result is of an earlier request or script: --rerun changed runs it as it is now"
+		return "; one line has changed since it was run: --rerun changed runs it as it is now"
 	}
-	return fmt.Sprintf("; %d results are of earlier requests or scripts: --rerun changed runs them as they are now", s.Changed)
+	return fmt.Sprintf("; %d lines have changed since they were run: --rerun changed runs them as they are now", s.Changed)
 }
 
 // takenIDs says how many ids other runs have, and the way out. What runs now is, as a rule, the same batch, started twice.

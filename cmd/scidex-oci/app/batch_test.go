@@ -87,8 +87,8 @@ func TestLeft(t *testing.T) {
 func TestChangedSince(t *testing.T) {
 	for want, s := range map[string]batch.Summary{
 		"": {Passed: 2},
-		"; one result is of an earlier request or script: --rerun changed runs it as it is now":     {Passed: 2, Changed: 1},
-		"; 3 results are of earlier requests or scripts: --rerun changed runs them as they are now": {Passed: 3, Changed: 3},
+		"; one line has changed since it was run: --rerun changed runs it as it is now":         {Passed: 2, Changed: 1},
+		"; 3 lines have changed since they were run: --rerun changed runs them as they are now": {Errors: 3, Changed: 3},
 	} {
 		if got := changedSince(s); got != want {
 			t.Errorf("%q, want %q", got, want)

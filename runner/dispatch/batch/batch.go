@@ -43,7 +43,7 @@ type Batch struct {
 type Summary struct {
 	Complete, Failed, Canceled, Errors int    // lines by their end; lost runs are errors
 	Passed                             int    // of these, those of an earlier batch
-	Changed                            int    // of these, those whose request or script is another one now
+	Changed                            int    // lines whose request or script is not the recorded one any more
 	Taken                              int    // of the errors, those whose id another run has
 	Busy                               int    // of these, those that run now
 	TakenID                            string // the first of these ids

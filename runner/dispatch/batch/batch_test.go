@@ -551,11 +551,11 @@ func TestRerun(t *testing.T) {
 				return ended(outcome.Complete)
 			})}
 			switch o := r.Do(t.Context(), dispatch.Line{Analysis: spec.Analysis{ID: "a"}}, nil); {
-			case o.Changed:
+			case o.Changed && o.Passed:
 				got = changed
 			case o.Passed:
 				got = passed
-			case o.Err != nil && strings.Contains(o.Err.Error(), "--rerun changed"):
+			case o.Changed && o.Err != nil && strings.Contains(o.Err.Error(), "--rerun changed"):
 				got = refused
 			case o.Result.Message == "hook":
 				got = hook

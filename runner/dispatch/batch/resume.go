@@ -76,9 +76,11 @@ func (r Resuming) Do(ctx context.Context, line dispatch.Line, stop <-chan reques
 		line.Rerun = true
 		return r.run(ctx, line, stop)
 	case len(changes) > 0 && r.Rerun == RerunNone:
-		return r.Past.Refuse(line, &request.Error{Err: fmt.Errorf(
+		o := r.Past.Refuse(line, &request.Error{Err: fmt.Errorf(
 			"the request of %q has changed since it was run: %s; run it as it is now with --rerun changed, take that back, or give the line another id",
 			line.Analysis.ID, strings.Join(changes, "; "))})
+		o.Changed = true
+		return o
 	}
 	switch {
 	case last.State == outcome.Complete, last.State == outcome.Failed:
