@@ -42,7 +42,10 @@ func (r reportPrinter) finding(f check.Finding, statusWidth, nameWidth int) {
 	status := r.palette.Outcome(string(f.Status), string(good), string(check.Fail), statusWidth)
 	fmt.Fprintf(r.w, "%s  %-*s %s\n", status, nameWidth, screen.Escape(f.Name), screen.Escape(text))
 	if f.Cure != "" {
-		fmt.Fprintf(r.w, "%9smeans    %s\n%9scure     %s\n%9scommand  %s\n", "", f.Means, "", f.Cure, "", r.palette.Bold(screen.Escape(f.Command)))
+		fmt.Fprintf(r.w, "%9smeans    %s\n%9scure     %s\n", "", f.Means, "", f.Cure)
+	}
+	if f.Command != "" {
+		fmt.Fprintf(r.w, "%9scommand  %s\n", "", r.palette.Bold(screen.Escape(f.Command)))
 	}
 }
 

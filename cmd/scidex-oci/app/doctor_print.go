@@ -14,11 +14,12 @@ import (
 func (r reportPrinter) doctor(report doctor.Report, all bool) {
 	s := report.Summary
 	fmt.Fprintln(r.w, r.verdict(report.Works, screen.Escape(s.Run)))
-	fmt.Fprintf(r.w, "limits: %s; ids: %s; unix sockets in bound directories: %s\n", limitsBy[s.Limits], idsOf(s), walls[s.SocketWall])
-	r.findings(report, check.Fail)
-	r.findings(report, check.Warn)
+	fmt.Fprintf(r.w, "limits: %s; %s\n", limitsBy[s.Limits], seenOfRun(s))
+	cured := map[string]string{}
+	r.findings(report, cured, check.Fail)
+	r.findings(report, cured, check.Warn)
 	if all {
-		r.findings(report, check.OK, check.Skipped)
+		r.findings(report, cured, check.OK, check.Skipped)
 	} else if well := count(report, check.OK); well > 0 {
 		fmt.Fprintf(r.w, "%s well; -v prints them too\n", format.Count(well, "probe", "probes"))
 	}
@@ -27,12 +28,19 @@ func (r reportPrinter) doctor(report doctor.Report, all bool) {
 // codeWidth is the width of the longest code that is commonly shown.
 const codeWidth = 34
 
-// findings prints those of some statuses in the order of the report.
-func (r reportPrinter) findings(report doctor.Report, statuses ...check.Status) {
+// findings prints those of some statuses in the order of the report. cured has which finding a cure was printed for: it is
+// printed once.
+func (r reportPrinter) findings(report doctor.Report, cured map[string]string, statuses ...check.Status) {
 	for _, f := range report.Findings {
-		if slices.Contains(statuses, f.Status) {
-			r.finding(check.Finding(f), len(check.Skipped), codeWidth)
+		if !slices.Contains(statuses, f.Status) {
+			continue
 		}
+		if first := cured[f.Cure]; first != "" {
+			f.Cure, f.Command = "that of "+first, ""
+		} else if f.Cure != "" {
+			cured[f.Cure] = f.Name
+		}
+		r.finding(check.Finding(f), len(check.Skipped), codeWidth)
 	}
 }
 
@@ -57,15 +65,16 @@ var limitsBy = map[doctor.LimitsBy]string{
 var walls = map[string]string{
 	"overlay": "out of reach behind an overlay",
 	"scan":    "looked for before the start",
-	"none":    "unknown",
 }
 
-func idsOf(s doctor.Summary) string {
+// seenOfRun says what only a run shows.
+func seenOfRun(s doctor.Summary) string {
+	ids := fmt.Sprintf("their own, on the host from %d", s.UIDOnHost)
 	switch s.IDs {
-	case "range":
-		return fmt.Sprintf("their own, on the host from %d", s.UIDOnHost)
+	case "none":
+		return "ids and unix sockets in bound directories: unknown until a run works"
 	case "self":
-		return fmt.Sprintf("the caller's, on the host %d", s.UIDOnHost)
+		ids = fmt.Sprintf("the caller's, on the host %d", s.UIDOnHost)
 	}
-	return "none"
+	return "ids: " + ids + "; unix sockets in bound directories: " + walls[s.SocketWall]
 }

@@ -128,6 +128,7 @@ func (e *examination) failedRun(message string) check.Finding {
 	if outOfProcesses(message) {
 		f.Cure, f.Command = remedies.Processes.Sentence, remedies.Processes.Command
 	}
+	f.Seen = strings.TrimSuffix(message, "; "+f.Cure)
 	return f
 }
 
