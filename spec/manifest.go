@@ -20,6 +20,9 @@ const maxManifest = 1 << 20
 // ResolvePaths, WithDefaults and Validate.
 func ParseManifest(data []byte, name string) (Analysis, error) {
 	a, err := parseManifest(data)
+	if syntax := jsonError(data); err != nil && syntax != nil && strings.HasSuffix(name, ".json") {
+		err = syntax
+	}
 	if err != nil {
 		return Analysis{}, fmt.Errorf("%s:%w", name, err)
 	}

@@ -1,7 +1,9 @@
 package spec
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -42,6 +44,17 @@ func syntaxError(err error) error {
 		hint = ": put a value that begins with '*' or '&' in quotes"
 	}
 	return &lineError{line, "malformed YAML: " + form[2] + hint}
+}
+
+// jsonError is what is wrong with a JSON text, with its line.
+func jsonError(data []byte) error {
+	var any json.RawMessage
+	err := json.Unmarshal(data, &any)
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		return err
+	}
+	return &lineError{1 + bytes.Count(data[:syntax.Offset], []byte("\n")), "malformed JSON: " + err.Error()}
 }
 
 var escapeForm = pattern(`\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|.)`)

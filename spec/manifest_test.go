@@ -188,6 +188,22 @@ func TestMalformedYAMLNamesItsLine(t *testing.T) {
 	}
 }
 
+func TestMalformedJSONNamesItsLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n\"command\": [\"true\"]\n\"pids\": 3}": "m.json:3: malformed JSON: invalid character '\"' after object key:value pair",
+		"{\"command\": [\"true\"]":                 "m.json:1: malformed JSON: unexpected end of JSON input",
+		"{\"command\": [\"true\"], \"pids\": 0}":   "m.json:1: pids",
+	} {
+		_, err := ParseManifest([]byte(text), "m.json")
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q:\ngot  %v\nwant %v", text, err, want)
+		}
+	}
+	if _, err := ParseManifest([]byte("{command: [a]}"), "m.json"); err != nil {
+		t.Error(err)
+	}
+}
+
 func FuzzParseManifest(f *testing.F) {
 	for _, seed := range []string{
 		"script: a.py\nmemory: 2GiB\nenv: {A: 1}\n", `{"command":["a","\ud83d\ude00"],"cpus":0.5}`, "a: &x [*x]", "id: x\n---\n", "? ", "{", "\"\\",

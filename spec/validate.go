@@ -148,6 +148,9 @@ func checkEnvName(field, name string) error {
 
 func checkSecrets(a Analysis) error {
 	for _, name := range a.Secrets {
+		if name, _, found := strings.Cut(name, "="); found { // the message must not have the value
+			return fmt.Errorf("secret %s is given with a value: give the name only, and have the value in the environment", quote(name))
+		}
 		if err := checkEnvName("secret", name); err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"reserved docs", func(a *Analysis) { a.Env["SCIDEX_DOCS_DIR"] = "" }, "SCIDEX_DOCS_DIR"},
 		{"reserved work", func(a *Analysis) { a.Env["SCIDEX_WORK_DIR"] = "" }, "SCIDEX_WORK_DIR"},
 		{"reserved secret", func(a *Analysis) { a.Secrets = []string{"SCIDEX_WORK_DIR"} }, `secret name "SCIDEX_WORK_DIR"`},
-		{"secret name", func(a *Analysis) { a.Secrets = []string{"K=V"} }, `secret name "K=V" is not allowed`},
+		{"secret name", func(a *Analysis) { a.Secrets = []string{"K=V"} }, `secret "K" is given with a value: give the name only`},
 		{"secret in env", func(a *Analysis) { a.Secrets = []string{"A"} }, `"A" is both in env and in secrets`},
 		{"label name", func(a *Analysis) { a.Labels = map[string]string{"-x": ""} }, `label name "-x" is not allowed`},
 		{"long label name", func(a *Analysis) { a.Labels = map[string]string{strings.Repeat("x", 64): ""} }, "label name"},

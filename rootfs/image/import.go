@@ -72,6 +72,9 @@ func (s *Store) source(ctx context.Context, name, tag string) (from source, done
 	if named := new(fs.PathError); errors.As(err, &named) {
 		err = named.Err // the path is in the message
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("does not exist")
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -62,7 +62,7 @@ func TestImportRefuses(t *testing.T) {
 		path  string
 		words []string
 	}{
-		"missing":        {filepath.Join(t.TempDir(), "nothing"), []string{"no such file"}},
+		"missing":        {filepath.Join(t.TempDir(), "nothing"), []string{"does not exist"}},
 		"fifo":           {fifo, []string{"neither a directory nor a regular file"}},
 		"directory":      {t.TempDir(), []string{"oci-layout", "--rootfs"}},
 		"empty file":     {file(t, nil), []string{"no tar"}},

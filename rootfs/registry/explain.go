@@ -21,6 +21,7 @@ import (
 func (p *puller) explain(err error) error {
 	var answer *errcode.ErrorResponse
 	var certificate *tls.CertificateVerificationError
+	var network *net.OpError
 	host := p.from.host
 	switch {
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
@@ -33,6 +34,8 @@ func (p *puller) explain(err error) error {
 			p.failedAt(err), p.certFile(err, "client.cert"), err)
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return fmt.Errorf("%s speaks no TLS: %w", host, err)
+	case errors.As(err, &network) && network.Op == "dial":
+		return fmt.Errorf("%s cannot be reached: %w; check the name and the network", p.failedAt(err), network.Err)
 	case errors.Is(err, errdef.ErrNotFound):
 		return fmt.Errorf("%s has no such image: %w", host, err)
 	case !errors.As(err, &answer):

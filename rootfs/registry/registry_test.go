@@ -63,6 +63,9 @@ func TestPullSendsUserAgent(t *testing.T) {
 	stranger := registrytest.Start(t, registrytest.NewAuthority(t))
 	_, err = pull(t, stranger.Address+"/image:1", empty(t), options())
 	expectRefusal(t, err, "not trusted", "SSL_CERT_FILE")
+
+	_, err = pull(t, "127.0.0.1:1/image:1", empty(t), options())
+	expectRefusal(t, err, "127.0.0.1:1 cannot be reached: ", "check the name and the network")
 }
 
 func TestPullWithTokens(t *testing.T) {

@@ -25,6 +25,9 @@ func (e *MissingError) Error() string { return fmt.Sprintf("%s %q: does not exis
 // Missing is the error of opening a file that a user named, what: if it does not exist, with what was probably meant.
 func Missing(what, path string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
+		if named := new(fs.PathError); errors.As(err, &named) {
+			return fmt.Errorf("%s %q: %w", what, path, named.Err)
+		}
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return Likely(&MissingError{Flag: what, Path: path})

@@ -280,7 +280,7 @@ func TestPostProcessRequest(t *testing.T) {
 	h.write("plain", "text", 0o644)
 	for command, words := range map[string][]string{
 		"no-such-command x": {"--post-process", "no-such-command", "PATH"},
-		"./missing":         {"missing", "no such file"},
+		"./missing":         {"missing", "does not exist; give a file that can be executed"},
 		"./plain":           {"plain", "executed"},
 		"cat | sh":          {"no shell"},
 		"'":                 {"rules of a shell"},

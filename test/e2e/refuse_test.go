@@ -101,7 +101,7 @@ var onCommandLine = map[string]refusal{
 	"env with space":    {args: flags("--env", "A B=x", "--", "true"), words: flags(`"A B"`)},
 	"secret unset":      {args: flags("--secret", "NO_SUCH_NAME", "--", "true"), words: flags("NO_SUCH_NAME", "export it")},
 	"secret and env":    {args: flags("--env", "HOME=/x", "--secret", "HOME", "--", "true"), words: flags("HOME", "secret")},
-	"secret with value": {args: flags("--secret", "K=V", "--", "true"), words: flags("K=V")},
+	"secret with value": {args: flags("--secret", "K=V", "--", "true"), words: flags(`"K" is given with a value`)},
 
 	"trace nowhere":       {args: flags("--trace", "nowhere/t.json", "--", "true"), words: flags("--trace", "nowhere/t.json", "does not exist", "name another file")},
 	"trace a directory":   {args: flags("--trace", "good", "--", "true"), words: flags("--trace", `"good"`, "no regular file")},
@@ -122,7 +122,7 @@ var onCommandLine = map[string]refusal{
 	"file twice":         {args: flags("-f", "nowhere.yaml", "--again", "$ID"), words: flags("--file", "--again")},
 	"again unknown":      {args: flags("--again", "$ID"), words: flags("no run", "scidex-oci ls")},
 	"again with id":      {args: flags("--again", "$ID", "--id", "$ID"), words: flags("--again", "--id")},
-	"config missing":     {args: flags("--config", "nowhere.yaml", "--", "true"), words: flags("config file", "nowhere.yaml")},
+	"config missing":     {args: flags("--config", "nowhere.yaml", "--", "true"), words: flags("config file", `nowhere.yaml": does not exist`)},
 	"config unknown key": {args: flags("--config", "config.yaml", "--", "true"), words: flags("config.yaml", "line 2", `"memroy"`, `did you mean "memory"?`)},
 	"db bad URL":         {args: flags("--db", "postgres://me:geheim@127.0.0.1:x/scidex", "--", "true"), words: flags("postgres://USER@HOST:PORT/DATABASE")},
 	"db unknown":         {args: flags("--db", "mysql://x", "--", "true"), words: flags("mysql://x", "sqlite://PATH")},

@@ -91,6 +91,9 @@ func TestArrangeRefuses(t *testing.T) {
 		"run --memory":                 `flag "--memory" needs a value`,
 		"run --json=maybe x":           `flag "--json" takes true or false, not "maybe"`,
 		"--bogus run":                  `unknown flag "--bogus"; see "scidex-oci --help"`,
+		"--memory 1GiB run x":          `unknown flag "--memory" before a command; it belongs behind "run"`,
+		"outputs --json ls a":          `unknown flag "--json" before a command; it belongs behind "outputs ls"`,
+		"--memory 1GiB -- run":         `unknown flag "--memory"; see "scidex-oci --help"`,
 	}
 	for in, want := range tests {
 		_, err := command.Arrange(newApp(wholeProgram()), strings.Fields(in))

@@ -12,6 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
+	"github.com/scidex-ai/scidex-oci/runner/inputs"
 )
 
 func newConfigGet(p *command.Program) *cli.Command {
@@ -50,7 +51,7 @@ func printConfigKey(p *command.Program, paths []string, key options.ConfigKey) e
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("config file: %w", err)
+			return inputs.Missing("config file", path, err)
 		}
 		return printConfigValues(p, path, data, key)
 	}

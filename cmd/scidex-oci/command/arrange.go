@@ -22,6 +22,7 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 	commands := app.Commands
 	var cmd *cli.Command
 	for len(commands) > 0 {
+		p.below = commands
 		word, err := p.next()
 		if err != nil {
 			return nil, err
@@ -47,6 +48,7 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 		p.enter(cmd)
 		commands = cmd.Subcommands
 	}
+	p.below = nil
 	if err := p.arguments(!p.another); err != nil {
 		return nil, err
 	}
@@ -70,7 +72,8 @@ func runsAnother(cmd *cli.Command) bool {
 type parser struct {
 	global, local []cli.Flag
 	rest          []string
-	path          []string // the program and the commands
+	path          []string       // the program and the commands
+	below         []*cli.Command // one of them is to follow
 	globalFlags   []string
 	localFlags    []string // of the innermost command
 	words         []string

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 )
@@ -20,7 +21,7 @@ func OpenImages(p *Program) (*image.Store, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(s.Root, 0o700); err != nil {
-		return nil, fmt.Errorf("%w; give another place with --root DIR", err)
+		return nil, fmt.Errorf("directory %q cannot be made: %w; give another place with --root DIR", s.Root, userdir.Plain(err))
 	}
 	return image.Open(filepath.Join(s.Root, plan.ImagesDir))
 }

@@ -24,6 +24,9 @@ func (p *parser) unknown(arg, given string) error {
 		}
 		return Usagef("%s is docker's: %s%s", shown, instead, way)
 	}
+	if behind := p.behind(given); behind != "" {
+		return Usagef("unknown flag %q before a command; it belongs behind %q", shown, behind)
+	}
 	meant := suggest.Flag(given, p.visible())
 	if given == "format" && lookupFlag(p.local, "json") != nil {
 		meant = `; did you mean "--json"?`
@@ -40,6 +43,16 @@ func (p *parser) unknown(arg, given string) error {
 		way = fmt.Sprintf("; see \"%s --help\"", strings.Join(p.commands(), " "))
 	}
 	return Usagef("unknown flag %q%s", shown, way)
+}
+
+// behind is the command that follows on the line and has the flag, "" if there is none.
+func (p *parser) behind(given string) string {
+	for _, word := range p.beforeEnd() {
+		if cmd := find(p.below, word); cmd != nil && lookupFlag(cmd.Flags, given) != nil {
+			return strings.Join(append(p.commands()[1:], cmd.Name), " ")
+		}
+	}
+	return ""
 }
 
 // visible are the names of the flags that the help shows.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
 	"github.com/scidex-ai/scidex-oci/internal/suggest"
+	"github.com/scidex-ai/scidex-oci/runner/inputs"
 	"github.com/scidex-ai/scidex-oci/runner/inputs/binds"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
@@ -76,7 +77,11 @@ func (l layer) allowed() []binds.Allowed {
 // fromConfig reads the config file name, or, if name is empty, the first of paths that exists.
 func fromConfig(name string, paths []string, flags []*Flag) (layer, error) {
 	if name != "" {
-		return readConfig(name, flags)
+		from, err := readConfig(name, flags)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = inputs.Missing("config file", name, err)
+		}
+		return from, err
 	}
 	for _, path := range paths {
 		from, err := readConfig(path, flags)
@@ -89,8 +94,11 @@ func fromConfig(name string, paths []string, flags []*Flag) (layer, error) {
 
 func readConfig(name string, flags []*Flag) (layer, error) {
 	data, err := userfile.Read(name, nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		return layer{}, err
+	}
 	if err != nil {
-		return layer{}, fmt.Errorf("config file: %w", err)
+		return layer{}, inputs.Missing("config file", name, err)
 	}
 	values, err := parseConfig(data, flags)
 	if err != nil {

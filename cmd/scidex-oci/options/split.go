@@ -9,6 +9,8 @@ import (
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/scidex-ai/scidex-oci/runner/host/inode"
 )
 
 // Executable is a command's absolute path: one with a slash is relative to the directory that names it, any other is looked
@@ -22,7 +24,10 @@ func Executable(dir, name string) (string, error) {
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fmt.Errorf("%q is not in PATH; give its path", name)
 	case err != nil:
-		return "", fmt.Errorf("%w; give a file that can be executed", err)
+		if named := new(exec.Error); errors.As(err, &named) {
+			err = named.Err // the message has the name
+		}
+		return "", fmt.Errorf("%w; give a file that can be executed", inode.Plain(err))
 	}
 	return filepath.Abs(path)
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/userfile"
@@ -166,7 +167,7 @@ func (k Parser) command(a spec.Analysis) (spec.Analysis, error) {
 // missingSecret refuses a secret that this command's environment does not hold.
 func (k Parser) missingSecret(a spec.Analysis) error {
 	for _, name := range a.Secrets {
-		if _, ok := k.env(name); !ok && !k.Elsewhere {
+		if _, ok := k.env(name); !ok && !k.Elsewhere && !strings.Contains(name, "=") { // Validate refuses one with a value
 			return fmt.Errorf("secret %q: no such variable in the environment of this command; export it, or leave the secret out", name)
 		}
 	}

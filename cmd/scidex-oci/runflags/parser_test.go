@@ -3,6 +3,7 @@ package runflags
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -205,6 +206,8 @@ func TestRefusedRequests(t *testing.T) {
 		{[]string{"--again", "a"}, `no run "a" in this catalog`},
 		{[]string{"--again", "a", "--id", "b"}, "leave --id out"},
 		{[]string{"-f", filepath.Join(dir, "none.yaml")}, "does not exist"},
+		{[]string{"-f", dir}, fmt.Sprintf("manifest: %q is a directory", dir)},
+		{[]string{"-f", filepath.Join(manifest, "below")}, fmt.Sprintf("manifest %q: not a directory", filepath.Join(manifest, "below"))},
 		{[]string{"-f", broken}, `broken.yaml:2: `},
 		{[]string{"-f", broken}, `"memory"`},
 	}

@@ -24,7 +24,7 @@ func checkTrusted(t options.Text, path string) error {
 // makeTrusted makes a directory that checkTrusted had nothing against. Another user may have made it in a sticky directory since.
 func makeTrusted(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("%w; give another place with --root DIR", err)
+		return fmt.Errorf("directory %q cannot be made: %w; give another place with --root DIR", dir, userdir.Plain(err))
 	}
 	if err := userdir.CheckTrusted(dir); err != nil {
 		return &request.Error{Err: err}
