@@ -209,7 +209,14 @@ func (o Opener) describe(in *Input) error {
 		return fmt.Errorf("%s is %s; only files and directories can be bound", in, regular.KindName(kind))
 	}
 	in.Bind.Directory, in.Bind.Dev, in.Bind.Ino = kind == unix.S_IFDIR, st.Dev, st.Ino
-	if err := o.Reader.MayRead(&st); err != nil {
+	opens := func() bool {
+		mode := uint32(unix.R_OK)
+		if in.Bind.Directory {
+			mode |= unix.X_OK
+		}
+		return unix.Faccessat(unix.AT_FDCWD, inode.ProcPath(in.File), mode, unix.AT_EACCESS) == nil
+	}
+	if err := o.Reader.MayRead(&st, opens); err != nil {
 		return fmt.Errorf("%s: %w", in, err)
 	}
 	return nil

@@ -17,8 +17,9 @@ type Reader struct {
 	Root     bool // root calls: there is no --ids self for it
 }
 
-// MayRead returns nil if an id that owns nothing and is in no group can read the file, by the bits for others.
-func (r Reader) MayRead(st *unix.Stat_t) error {
+// MayRead returns nil if an id that owns nothing and is in no group can read the file, by the bits for others. opens reports
+// whether the caller can read it, with all of its groups and by an access control list.
+func (r Reader) MayRead(st *unix.Stat_t, opens func() bool) error {
 	need, fix := uint32(0o4), "chmod o+r"
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		need, fix = 0o5, "chmod o+rx"
@@ -26,26 +27,21 @@ func (r Reader) MayRead(st *unix.Stat_t) error {
 	if r.Own || st.Mode&need == need {
 		return nil
 	}
-	uid, own := os.Geteuid(), []int{os.Getegid()}
-	supplementary, err := os.Getgroups()
-	if err != nil {
-		return err
-	}
 	return fmt.Errorf("the analysis runs with an id of its own, which cannot read it (mode %04o); %s",
-		st.Mode&0o7777, r.way(st, need, fix, uid, own, supplementary))
+		st.Mode&0o7777, r.way(st, need, fix, os.Geteuid(), os.Getegid(), opens))
 }
 
 // way is how a caller gets the file to the analysis. The id of the caller has none of its supplementary groups there.
-func (r Reader) way(st *unix.Stat_t, need uint32, fix string, uid int, own, supplementary []int) string {
+func (r Reader) way(st *unix.Stat_t, need uint32, fix string, uid, gid int, opens func() bool) string {
 	var ways []string
 	if r.Root || int(st.Uid) == uid {
 		ways = append(ways, fmt.Sprintf("give it to everyone (%s)", fix))
 	}
 	switch {
 	case r.Root:
-	case inode.Rights(st, uid, own)&need == need:
+	case inode.Rights(st, uid, []int{gid})&need == need:
 		ways = append(ways, "run with your own id (--ids self)")
-	case inode.Rights(st, uid, supplementary)&need == need:
+	case opens():
 		ways = append(ways, "pass its directory with --stage, which copies it to /work")
 	case ways == nil:
 		return fmt.Sprintf("you cannot read it either: ask its owner (uid %d)", st.Uid)
