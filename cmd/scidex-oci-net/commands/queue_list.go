@@ -42,7 +42,7 @@ func (o *queueListOptions) flags() []cli.Flag {
 	o.limit = 50
 	return options.List(
 		options.Bool(&o.all, "all", "what the queue is through with too; it forgets that after a day", "a"),
-		options.Count(&o.limit, "limit", "at most `N`, 0 for all (default: 50)", 0),
+		options.Count(&o.limit, "limit", "at most `N`, 0 for all (default: 50)", 0, "n"),
 		options.Bool(&o.json, "json", "one JSON object a line"),
 	)
 }

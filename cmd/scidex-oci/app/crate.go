@@ -52,7 +52,7 @@ func (o *crateOptions) flags() []cli.Flag {
 
 func runCrate(ctx context.Context, p *command.Program, st *stores.Stores, o crateOptions, name string) error {
 	if o.output == "" {
-		return command.Usagef("crate: where to? Give -o DIR or -o FILE.zip")
+		return command.Usagef("crate: no place to write to; give --out DIR or --out FILE.zip")
 	}
 	run, err := watch.Find(ctx, st.Host, name)
 	if err != nil {

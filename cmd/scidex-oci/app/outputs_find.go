@@ -53,7 +53,7 @@ func (o *findOptions) flags() []cli.Flag {
 		options.Time(&o.since, "since", "of runs created at or after `TIME`: RFC 3339, a date, or how long ago, as 7d or 12h"),
 		options.Words(&o.states, "state", "of runs in this `STATE`; repeatable", options.States()),
 		options.Pairs(&o.labels, "label", "of runs with this label `K=V`; repeatable, all must match"),
-		options.Number(&o.limit, "limit", "at most `N` outputs, 0 for all (default: 0)", 0, "a number of outputs, 0 for all"),
+		options.Number(&o.limit, "limit", "at most `N` outputs, 0 for all (default: 0)", 0, "a number of outputs, 0 for all", "n"),
 		options.Bool(&o.json, "json", "one JSON object a line"),
 	)
 }

@@ -22,6 +22,10 @@ func Examples() map[string][]Example {
 			{"scidex-oci serve --stdio --memory 1GiB", "runs what its caller asks for by JSON-RPC, with another default for the memory limit; see docs/serve.md"},
 			{"scidex-oci serve --socket /run/user/1000/scidex-oci.sock", "does so for any program of yours that connects"},
 		},
+		"mcp": {
+			{"scidex-oci mcp --data ~/measurements --memory 4GiB --timeout 10m", "serves the model whose program starts it, with these as the most that it may ask for; see docs/agents.md"},
+			{"scidex-oci mcp --http 127.0.0.1:8765 --key-file ~/.scidex-key", "does so over HTTP for programs of this host that have the key"},
+		},
 		"submit": {
 			{"scidex-oci --db postgres://me@db.example.org/scidex submit --data /shared/measurements --script /shared/fit.py", "puts an analysis into the queue, and prints its id"},
 			{"scidex-oci --db postgres://me@db.example.org/scidex submit --batch lines.jsonl", "does so for each line of a file"},

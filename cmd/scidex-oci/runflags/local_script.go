@@ -21,7 +21,7 @@ func (k Parser) localScript(a spec.Analysis) error {
 	if !spec.HasInterpreter(name) || seenInside(a, name) || !isRegular(options.Absolute(k.Dir, name)) {
 		return nil
 	}
-	line := "run [flags] --script " + format.ShellQuote(name)
+	line := "--script " + format.ShellQuote(name)
 	if args := a.Command[1:]; len(args) > 0 {
 		line += " -- " + format.ShellLine(args...)
 	}

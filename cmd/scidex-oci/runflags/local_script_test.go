@@ -21,8 +21,8 @@ func TestLocalScript(t *testing.T) {
 		args []string
 		want string // "": it is taken
 	}{
-		{[]string{"fit.py", "--alpha", "3"}, `fit.py is in your directory, which the analysis does not see; give it as a script: "run [flags] --script fit.py -- --alpha 3"`},
-		{[]string{"./fit.py"}, `"run [flags] --script ./fit.py"`},
+		{[]string{"fit.py", "--alpha", "3"}, `fit.py is in your directory, which the analysis does not see; give it as a script: "--script fit.py -- --alpha 3"`},
+		{[]string{"./fit.py"}, `"--script ./fit.py"`},
 		{[]string{"lib/fit.py"}, `--script lib/fit.py`},
 		{[]string{"my fit.R"}, `--script 'my fit.R'`},
 		{[]string{"--rootfs", "image", "./fit.py"}, "--script ./fit.py"},
@@ -35,7 +35,7 @@ func TestLocalScript(t *testing.T) {
 		{[]string{"other.py"}, ""},
 		{[]string{"bare"}, ""},
 		{[]string{"python3", "fit.py"}, ""},
-		{[]string{filepath.Join(dir, "fit.py"), "3"}, dir + `/fit.py is a file of the host that the analysis does not see; give it as a script: "run [flags] --script ` + dir + `/fit.py -- 3"`},
+		{[]string{filepath.Join(dir, "fit.py"), "3"}, dir + `/fit.py is a file of the host that the analysis does not see; give it as a script: "--script ` + dir + `/fit.py -- 3"`},
 		{[]string{"--rootfs", "image", filepath.Join(dir, "fit.py")}, ""},
 		{[]string{"--input", dir + ":" + dir, filepath.Join(dir, "fit.py")}, ""},
 		{[]string{"--runtime", dir, filepath.Join(dir, "fit.py")}, ""},

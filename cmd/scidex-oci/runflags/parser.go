@@ -153,10 +153,10 @@ func (k Parser) command(a spec.Analysis) (spec.Analysis, error) {
 		a.Command, a.Script, a.Args = k.Words, "", nil
 	}
 	if len(a.Command) > 0 && a.Script != "" {
-		return a, errors.New(`both a command and a script; give one: "run [flags] -- COMMAND [ARG...]" or "run [flags] --script FILE [ARG...]"`)
+		return a, errors.New(`both a command and a script; give one: "-- COMMAND [ARG...]" or "--script FILE [ARG...]"`)
 	}
 	if len(a.Command) == 0 && a.Script == "" {
-		return a, errors.New(`nothing to run; give a command, "run [flags] -- COMMAND [ARG...]", or a script, "run [flags] --script FILE [ARG...]"`)
+		return a, errors.New(`nothing to run; give a command, "-- COMMAND [ARG...]", or a script, "--script FILE [ARG...]"`)
 	}
 	if a.Script == "" && len(k.Words) > 0 {
 		return a, cmp.Or(imageWord(a), k.localScript(a))

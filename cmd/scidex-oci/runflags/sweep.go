@@ -6,7 +6,6 @@ import (
 	"io"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
@@ -60,7 +59,7 @@ func (k Parser) sweepRequest() (spec.Analysis, error) {
 		return a, err
 	}
 	if a, err = k.command(a); err != nil {
-		return a, fmt.Errorf("--sweep: %s", strings.ReplaceAll(err.Error(), `"run [flags]`, `"batch --sweep NAME=VALUES`))
+		return a, fmt.Errorf("--sweep: %w", err)
 	}
 	a.Runtime, err = k.global.Runtime(a.Runtime)
 	return a, cmp.Or(err, k.missingSecret(a), k.missingOfConfig(a))
