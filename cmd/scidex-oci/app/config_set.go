@@ -76,9 +76,14 @@ func setConfigKey(p *command.Program, path string, key options.ConfigKey, values
 		}
 		return after, checkConfig(p.Env, after, path, key.Path)
 	})
-	if err == nil && errors.Is(missing, fs.ErrNotExist) {
+	if err != nil {
+		return err
+	}
+	if errors.Is(missing, fs.ErrNotExist) {
 		replacesOperatorConfig(p, path)
 	}
+	// Without the value: it may be an address with a password.
+	_, err = fmt.Fprintln(p.Stdout, screen.Escape(fmt.Sprintf("%s is set in %s", strings.Join(key.Path, "."), path)))
 	return err
 }
 

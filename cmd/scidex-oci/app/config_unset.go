@@ -11,6 +11,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 )
 
 func newConfigUnset(p *command.Program) *cli.Command {
@@ -31,7 +32,11 @@ func newConfigUnset(p *command.Program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return unsetConfigKey(path, given[0])
+			if err := unsetConfigKey(path, given[0]); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(p.Stdout, screen.Escape(fmt.Sprintf("%s is not set in %s", given[0], path)))
+			return err
 		},
 	}
 }
