@@ -341,7 +341,7 @@ var fields = [...]Field{
 	{
 		Name: "preload", Flag: "preload", Group: GroupRunning, At: func(a *Analysis) any { return &a.Preload },
 		Help:  "`auto|none|MODULES`: where a Python script waits for its turn in a batch or an engine, import what it imports first (default), nothing, or that up to these modules, such as numpy,pandas, while it waits; see docs/warm.md",
-		About: "auto, none or modules: what a script that waits in a batch or an engine imports meanwhile", Example: PreloadAuto,
+		About: "auto, none, or names of modules such as numpy,pandas: what a script that waits in a batch or an engine imports meanwhile", Example: PreloadAuto,
 		NotInAction: "how it starts", check: checkPreload,
 	},
 }
