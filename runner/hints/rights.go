@@ -87,7 +87,7 @@ func (f Facts) withOwnID(host string) string {
 	if mayRead(host) {
 		return "the analysis, which does not have your supplementary groups: " + stage
 	}
-	return "you either: give yourself the right with chmod"
+	return "you either: if it is yours, give yourself the right with chmod, else ask its owner"
 }
 
 // withRights is what helps an analysis with an id of its own.
