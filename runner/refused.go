@@ -29,14 +29,14 @@ func Refused(a spec.Analysis, err error, version string) result.Result {
 	if errors.As(err, &stopped) {
 		state, reason, code = outcome.Canceled, outcome.ReasonStopped, stopped.Signal.ExitCode
 	}
-	r := noRun(a, outcome.Outcome{State: state, Reason: reason, Message: result.Sentence(err), ExitCode: code}, version)
+	r := noRun(a, outcome.Outcome{State: state, Reason: reason, Message: result.Sentence(err), ExitCode: outcome.Code(code)}, version)
 	r.FinishedAt, r.Hints = r.CreatedAt, hints.OfRefusal(err)
 	return r
 }
 
 // Queued is the result of a request that waits for its turn.
 func Queued(a spec.Analysis, version string) result.Result {
-	return noRun(a, outcome.Outcome{State: outcome.Queued, Message: "it waits for its turn"}, version)
+	return noRun(a, outcome.Outcome{State: outcome.Queued, Message: "it waits for its turn", ExitCode: outcome.NoCode}, version)
 }
 
 // noRun is the result of a request that is no run now.

@@ -11,7 +11,7 @@ type stored struct {
 	State    outcome.State
 	Reason   outcome.Reason
 	Message  string
-	ExitCode int
+	ExitCode outcome.Code
 	Signal   string
 	*fields
 }

@@ -2,14 +2,17 @@
 // result embed it, so that an end is decided once and copied whole.
 package outcome
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strconv"
+)
 
 // Outcome is the state of a run and, once it has ended, how it did.
 type Outcome struct {
 	State    State  `json:"state"`
 	Reason   Reason `json:"reason"`    // "" as long as it has not ended
 	Message  string `json:"message"`   // one sentence for people
-	ExitCode int    `json:"exit_code"` // of the command line
+	ExitCode Code   `json:"exit_code"` // of the command line
 	Signal   Signal `json:"signal"`
 }
 
@@ -45,6 +48,28 @@ const (
 
 // Final reports whether the run has ended.
 func (s State) Final() bool { return s != Queued && s != Running }
+
+// Code is an exit code; NoCode, null in JSON, in a result of a run that has not ended: 0 would read as success.
+type Code int
+
+// NoCode is that of a run that has none yet.
+const NoCode Code = -1
+
+// MarshalJSON writes null for none.
+func (c Code) MarshalJSON() ([]byte, error) {
+	if c == NoCode {
+		return []byte("null"), nil
+	}
+	return json.Marshal(int(c))
+}
+
+// String is empty for none.
+func (c Code) String() string {
+	if c == NoCode {
+		return ""
+	}
+	return strconv.Itoa(int(c))
+}
 
 // Signal names the signal that killed the analysis, "SIGKILL"; "", null in JSON, if none did.
 type Signal string

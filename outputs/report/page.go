@@ -118,7 +118,7 @@ func newPage(r result.Result, blobs Blobs, links Links) page {
 func key(r result.Result) facts {
 	var f facts
 	f.add("Started", utc(r.StartedAt))
-	if r.StartedAt != nil {
+	if r.Measured() {
 		f.add("Ran for", format.Duration(r.Usage.WallMS))
 		f.add("CPU time", format.Duration(r.Usage.CPUMS))
 		if r.Usage.MemoryPeakBytes > 0 {

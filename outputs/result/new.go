@@ -9,6 +9,7 @@ import (
 
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
 // ListingMax bounds the outputs and rejected entries in a result; `outputs ls --json` has the rest.
@@ -28,6 +29,9 @@ func New(run catalog.Run) (Result, error) {
 		Pinned:           run.Pinned, OutputsRemovedAt: Millis(run.OutputsRemovedAt),
 		Labels: run.Labels, Host: run.Host, BootID: run.BootID, ToolVersion: run.ToolVersion,
 		Analysis: run.Request, Ran: Ran(run.Request),
+	}
+	if !run.State.Final() {
+		r.ExitCode = outcome.NoCode
 	}
 	var err error
 	r.Report, err = ReportOf(run)

@@ -89,6 +89,9 @@ type Report struct {
 	Hints []Hint `json:"hints,omitempty"`
 }
 
+// Measured reports whether Usage says something: the analysis has started, and its end was seen.
+func (r Result) Measured() bool { return r.StartedAt != nil && len(r.Enforced) > 0 }
+
 // NotExported begins the warning of a run whose requested export is not whole.
 const NotExported = "the export is not complete: "
 

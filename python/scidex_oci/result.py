@@ -339,7 +339,7 @@ class Result:
     state: Status = Status.UNKNOWN
     reason: str = ""
     message: str = ""
-    exit_code: int = 0
+    exit_code: Optional[int] = None  # of a run that has ended
     signal: Optional[str] = None
     created_at: Optional[datetime] = _time()
     started_at: Optional[datetime] = _time()
@@ -411,7 +411,7 @@ class Result:
 
         name = self.run_id if self.attempt else self.id or "without a run"
         end = markup.strong(self.state), markup.text(self.reason) if self.reason else ""
-        duration = f"{self.usage.wall_ms / 1000:g} s" if self.started_at is not None else ""
+        duration = f"{self.usage.wall_ms / 1000:g} s" if self.started_at is not None and self.state.final else ""
         parts = [markup.paragraph(markup.text(name), *end, duration), markup.paragraph(markup.text(self.message, 500))]
         parts += [markup.paragraph("Hint:", markup.text(hint.message, 500)) for hint in self.hints[:5]]
         if self.outputs:
@@ -446,7 +446,7 @@ class Result:
     def completion_notes(self) -> str:
         """A paragraph for people: how the run ended and why, its outputs and warnings."""
         sentences = [f"{self.state}{f' ({self.reason})' if self.reason else ''}: {_sentence(self.message)}"]
-        if self.started_at is not None and self.state.final:
+        if self.started_at is not None and self.state.final and self.state is not Status.LOST:
             sentences.append(f"Exit code {self.exit_code} after {self.usage.wall_ms / 1000:g} s.")
         if self.attempt:
             sentences.append(_outputs_sentence(self))

@@ -46,6 +46,7 @@ class ResultTest(unittest.TestCase):
         self.assertEqual(repr(Result.from_json({**RAW, "state": "complete", "reason": "exit"})), "<Result a@2: complete (exit), 9 outputs, 1.5 s>")
         self.assertEqual(repr(Result.from_json({**RAW, "reason": "", "state": "running", "outputs_total": 1})),
                          "<Result a@2: running, 1 output, 1.5 s>")
+        self.assertIsNone(Result.from_json({**RAW, "state": "running", "exit_code": None}).exit_code)
         refused = Result.from_json({"state": "error", "reason": "request", "message": "-:1: unknown field"})
         self.assertEqual(repr(refused), "<Result without a run: error (request): unknown field>")
         self.assertEqual(repr(RequestError(refused)), "RequestError(<Result without a run: error (request): unknown field>)")

@@ -68,7 +68,7 @@ func (e *execution) stream(streaming *sync.WaitGroup, created *sandbox.Created, 
 // start notes that the analysis has started.
 func (e *execution) start(ctx context.Context, at time.Time) {
 	e.started = e.Space.Date(at)
-	e.Space.NoteInRow(ctx)
+	e.Space.NoteStart(ctx, e.started)
 	e.meter.Start(at)
 	e.Digests.Start(ctx)
 	e.Space.Warn(e.Observer.Started(e.started, e.report.Report))

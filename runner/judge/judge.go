@@ -65,7 +65,7 @@ func verdict(ended phase.Ended, missing []string, failure *phase.Failure) (outco
 
 // failed is the outcome of an analysis that did not end well.
 func failed(reason outcome.Reason, code int, signal outcome.Signal, message string) outcome.Outcome {
-	return outcome.Outcome{State: outcome.Failed, Reason: reason, ExitCode: code, Signal: signal, Message: message}
+	return outcome.Outcome{State: outcome.Failed, Reason: reason, ExitCode: outcome.Code(code), Signal: signal, Message: message}
 }
 
 // stoppedBy says who stopped it, and whether that was before the analysis started.
@@ -86,7 +86,7 @@ func decide(e ending) outcome.Outcome {
 	switch {
 	case e.Stopped != nil:
 		return outcome.Outcome{
-			State: outcome.Canceled, Reason: outcome.ReasonStopped, ExitCode: e.Stopped.ExitCode, Signal: e.signal(), Message: e.stoppedBy(),
+			State: outcome.Canceled, Reason: outcome.ReasonStopped, ExitCode: outcome.Code(e.Stopped.ExitCode), Signal: e.signal(), Message: e.stoppedBy(),
 		}
 	case e.Exit.TimedOut:
 		return failed(outcome.ReasonTimeout, outcome.ExitTimeout, e.signal(), fmt.Sprintf("timed out after %v", e.Timeout))

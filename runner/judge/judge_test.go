@@ -94,7 +94,7 @@ func TestJudge(t *testing.T) {
 			c.ending.Bound = outputs.Extent{Files: 10, Bytes: 10}
 			v := decide(c.ending)
 			decided[v.Reason] = true
-			if v.State != c.state || v.Reason != c.reason || v.ExitCode != c.code || v.Signal != c.signal {
+			if v.State != c.state || v.Reason != c.reason || int(v.ExitCode) != c.code || v.Signal != c.signal {
 				t.Errorf("got %+v", v)
 			}
 			if v.Message == "" {

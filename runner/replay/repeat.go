@@ -66,7 +66,7 @@ type ReplayedRun struct {
 	ID               string         `json:"id"`
 	State            outcome.State  `json:"state"`
 	Reason           outcome.Reason `json:"reason"`
-	ExitCode         int            `json:"exit_code"`
+	ExitCode         outcome.Code   `json:"exit_code"`
 	Identical        bool           `json:"identical"`
 	Kept             bool           `json:"kept"` // in the catalog
 	Message          string         `json:"message,omitempty"`

@@ -38,7 +38,7 @@ type Workspace struct {
 	Supervisor sandbox.Session // nil: not started
 
 	began time.Time      // CreatedAt of Run, with its monotonic clock
-	noted sync.WaitGroup // see NoteInRow
+	noted sync.WaitGroup // see NoteStart
 }
 
 // Intent is a run that is about to begin.
@@ -127,22 +127,22 @@ func (w *Workspace) row(in Intent) (catalog.Run, error) {
 // Date is the date of a moment of this process, by the clock as it was when the run was created: it may be set in between.
 func (w *Workspace) Date(at time.Time) time.Time { return clock.After(w.began, at).UTC() }
 
-// NoteInRow starts to record the Location in the row, so that gc may remove the directory if the state file is damaged.
-// Only the commit waits for it, by WaitNoted.
-func (w *Workspace) NoteInRow(ctx context.Context) {
+// NoteStart begins to record in the row when the analysis started, and the Location, so that gc may remove the directory if the
+// state file is damaged. Only the commit waits for it, by WaitNoted.
+func (w *Workspace) NoteStart(ctx context.Context, at time.Time) {
 	location, err := json.Marshal(w.Location)
 	if err != nil {
 		w.Warn(err)
 		return
 	}
-	run := catalog.Run{Key: w.Run.Key, Outcome: outcome.Outcome{State: outcome.Running}, Place: location}
+	run := catalog.Run{Key: w.Run.Key, Outcome: outcome.Outcome{State: outcome.Running}, StartedAt: at, Place: location}
 	w.noted.Go(func() {
 		defer trace.From(ctx).Span(trace.Catalog, "note the location in the row")()
 		w.Warn(w.ledger.Update(ctx, run))
 	})
 }
 
-// WaitNoted waits for NoteInRow.
+// WaitNoted waits for NoteStart.
 func (w *Workspace) WaitNoted() { w.noted.Wait() }
 
 // NoteEnd records that the analysis has ended, and how.

@@ -366,7 +366,7 @@ func (r result) check() (wrong []error) {
 	}
 	must(r.ID != "" && r.Attempt > 0 && r.Analysis.ID == r.ID, "id %q, attempt %d, of the request %q", r.ID, r.Attempt, r.Analysis.ID)
 	must(r.Host != "" && r.BootID != "" && r.ToolVersion != "", "host %q, boot %q, version %q", r.Host, r.BootID, r.ToolVersion)
-	if r.StartedAt != nil {
+	if r.StartedAt != nil && (r.State != "lost" || len(r.Enforced) > 0) { // of a killed launcher's nothing else is known
 		wrong = append(wrong, r.checkSandbox()...)
 	}
 	return wrong

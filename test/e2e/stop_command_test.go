@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +25,13 @@ func TestStop(t *testing.T) {
 	h.detach(twice, "--grace", "10m", "--", "sh", "-c", deaf)
 	l := h.launch(now, "--grace", "10m", "--", "sh", "-c", deaf) // not detached
 	h.logged(gentle, "ready")
+	until(t, time.Minute, "when it has started is known", func() bool { return h.show(gentle).StartedAt != nil })
+	if shown := h.mustRun("show", gentle, "--json").stdout; !strings.Contains(shown, `"exit_code":null`) {
+		t.Errorf("it goes on, and its result is %s", shown)
+	}
+	if shown := h.mustRun("show", gentle).stdout; !strings.Contains(shown, " so far\n") || !strings.Contains(shown, "\nstarted ") || strings.Contains(shown, "not measured") {
+		t.Errorf("it goes on, and is shown as %s", shown)
+	}
 	if out := h.mustRun("stop", gentle); !strings.HasPrefix(out.stdout, gentle+"@1  canceled (143): ") || out.stderr != "" {
 		t.Errorf("%+v", out)
 	}

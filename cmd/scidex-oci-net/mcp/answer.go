@@ -69,9 +69,8 @@ func (t *tools) short(r result.Result) runOutput {
 	if r.State != outcome.Complete {
 		out.Reason, out.Message = string(r.Reason), said(r.Reason, r.Message)
 	}
-	if r.State.Final() {
-		out.ExitCode = &r.ExitCode
-	} else {
+	out.ExitCode = exitCode(r.State, r.ExitCode)
+	if !r.State.Final() {
 		out.Message = "wait_run waits for its end, stop_run stops it"
 	}
 	if hints := t.hints(r.Hints); len(hints) > 0 {
@@ -85,6 +84,14 @@ func (t *tools) short(r result.Result) runOutput {
 	}
 	out.OutputsTotal, out.RejectedTotal = beyond(r.OutputsTotal, len(out.Outputs)), beyond(r.RejectedTotal, len(out.Rejected))
 	return out
+}
+
+// exitCode is that of an answer: nil if the run has not ended.
+func exitCode(state outcome.State, code outcome.Code) *int {
+	if !state.Final() {
+		return nil
+	}
+	return (*int)(&code)
 }
 
 // beyond is a total that is more than what is shown, else 0.

@@ -55,9 +55,9 @@ type listed struct {
 	ID           string            `json:"id"`
 	Attempt      int               `json:"attempt"`
 	State        string            `json:"state"`
-	Reason       string            `json:"reason"`
-	Message      string            `json:"message"`
-	ExitCode     int               `json:"exit_code"`
+	Reason       string            `json:"reason,omitempty"`
+	Message      string            `json:"message,omitempty"`
+	ExitCode     *int              `json:"exit_code,omitempty" jsonschema:"of a run that has ended"`
 	CreatedAt    string            `json:"created_at"`
 	OutputsTotal int64             `json:"outputs_total"`
 	Labels       map[string]string `json:"labels"`
@@ -82,7 +82,7 @@ func (t *tools) listRuns(ctx context.Context, _ *mcp.CallToolRequest, in listInp
 
 func newListed(r results.Listed) listed {
 	l := listed{
-		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: string(r.Reason), Message: said(r.Reason, r.Message), ExitCode: r.ExitCode,
+		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: string(r.Reason), Message: said(r.Reason, r.Message), ExitCode: exitCode(r.State, r.ExitCode),
 		OutputsTotal: r.OutputsTotal, Labels: r.Labels,
 	}
 	if r.CreatedAt != nil {

@@ -18,12 +18,12 @@ type verdict struct {
 	ID            string               `json:"id"`
 	Attempt       int                  `json:"attempt"`
 	State         string               `json:"state" jsonschema:"complete, failed, canceled, error, lost, running or queued"`
-	Reason        string               `json:"reason" jsonschema:"why it is in that state, such as exit, timeout or out_of_memory"`
-	Message       string               `json:"message"`
-	ExitCode      int                  `json:"exit_code"`
+	Reason        string               `json:"reason,omitempty" jsonschema:"of the end, such as exit, timeout or out_of_memory"`
+	Message       string               `json:"message,omitempty"`
+	ExitCode      *int                 `json:"exit_code,omitempty" jsonschema:"of a run that has ended"`
 	Hints         []result.Hint        `json:"hints" jsonschema:"what to do about the end"`
 	Warnings      []string             `json:"warnings,omitempty"`
-	Limits        []result.Enforcement `json:"limits" jsonschema:"what was asked for, what held, and by what"`
+	Limits        []result.Enforcement `json:"limits,omitempty" jsonschema:"what was asked for, what held, and by what"`
 	Usage         result.Usage         `json:"usage"`
 	Outputs       []output             `json:"outputs" jsonschema:"the first ones; list_outputs has all"`
 	OutputsTotal  int64                `json:"outputs_total"`
@@ -58,11 +58,10 @@ func outputURI(id string, o result.Output) string {
 
 func (t *tools) verdict(r result.Result) verdict {
 	v := verdict{
-		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: string(r.Reason), Message: said(r.Reason, r.Message), ExitCode: r.ExitCode,
-		Hints: t.hints(r.Hints), Warnings: r.Warnings, Limits: []result.Enforcement{}, Usage: r.Usage, Outputs: []output{},
+		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: string(r.Reason), Message: said(r.Reason, r.Message), ExitCode: exitCode(r.State, r.ExitCode),
+		Hints: t.hints(r.Hints), Warnings: r.Warnings, Limits: r.Enforced, Usage: r.Usage, Outputs: []output{},
 		OutputsTotal: r.OutputsTotal, Rejected: r.Rejected[:min(len(r.Rejected), mostListed)], RejectedTotal: r.RejectedTotal,
 	}
-	v.Limits = append(v.Limits, r.Enforced...)
 	for _, o := range r.Outputs[:min(len(r.Outputs), mostListed)] {
 		v.Outputs = append(v.Outputs, newOutput(r.Key().String(), o))
 	}

@@ -93,7 +93,7 @@ func (r *Lines) PrintJSON(number int, res result.Result) {
 // sentence is the line for a person.
 func sentence(palette screen.Palette, result result.Result, earlier bool) string {
 	text := stateColour(palette, result.State, fmt.Sprintf("%-8s", result.State)) + "  " + runName(result)
-	if result.StartedAt != nil {
+	if result.Measured() {
 		text += "  " + format.Duration(result.Usage.WallMS)
 	}
 	if result.State == outcome.Complete {

@@ -16,7 +16,7 @@ type Listed struct {
 	State         outcome.State     `json:"state"`
 	Reason        outcome.Reason    `json:"reason"`
 	Message       string            `json:"message"`
-	ExitCode      int               `json:"exit_code"`
+	ExitCode      outcome.Code      `json:"exit_code"`
 	CreatedAt     *time.Time        `json:"created_at"`
 	StartedAt     *time.Time        `json:"started_at"`
 	FinishedAt    *time.Time        `json:"finished_at"`
@@ -37,6 +37,9 @@ func NewListed(r catalog.Run) Listed {
 		CreatedAt: Moment(r.CreatedAt), StartedAt: Moment(r.StartedAt), FinishedAt: Moment(r.FinishedAt),
 		Ran: result.Ran(r.Request), Usage: stores.UsageOf(r), OutputsTotal: r.OutputsTotal, RejectedTotal: r.RejectedTotal, Labels: r.Labels,
 		Pinned: r.Pinned, OutputsRemovedAt: Moment(r.OutputsRemovedAt),
+	}
+	if !r.State.Final() {
+		l.ExitCode = outcome.NoCode
 	}
 	if l.Labels == nil {
 		l.Labels = map[string]string{}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
@@ -75,7 +76,10 @@ func (t Table) ending(r result.Result) {
 }
 
 func (t Table) usage(r result.Result) {
-	if r.StartedAt == nil {
+	if r.StartedAt != nil && r.State == outcome.Running && r.Message == "" {
+		t.Row("time", format.Duration(max(0, time.Since(*r.StartedAt)).Milliseconds())+" so far")
+	}
+	if !r.Measured() {
 		return
 	}
 	t.Row("time", spent(r.Usage))

@@ -29,7 +29,7 @@ func (e Ending) Verdict(line spooled.Line) catalog.Run {
 	o := outcome.Fault(outcome.ReasonSandbox, e.message())
 	switch {
 	case e.Status.State == "CANCELLED", e.Canceled && !e.broke(), e.vanished():
-		o.State, o.Reason, o.ExitCode = outcome.Canceled, outcome.ReasonStopped, outcome.SignalBase+int(unix.SIGTERM)
+		o.State, o.Reason, o.ExitCode = outcome.Canceled, outcome.ReasonStopped, outcome.Code(outcome.SignalBase+int(unix.SIGTERM))
 	case e.Began != nil, e.broke():
 		o = outcome.Fault(outcome.ReasonSupervisorLost, o.Message)
 	}

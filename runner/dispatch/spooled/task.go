@@ -150,7 +150,7 @@ func (t *Task) run(ctx context.Context, host string) (exitCode int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return res.ExitCode, t.Ended(string(res.State), res.Message)
+	return int(res.ExitCode), t.Ended(string(res.State), res.Message)
 }
 
 // refuse delivers the result of a line that this machine refused, or that could not be committed here.

@@ -98,7 +98,7 @@ type Request struct {
 type Exited struct {
 	Attempt  int            `json:"attempt"`
 	Reason   outcome.Reason `json:"reason"`    // as far as it is known
-	ExitCode int            `json:"exit_code"` // that the command would have
+	ExitCode outcome.Code   `json:"exit_code"` // that the command would have
 	Signal   outcome.Signal `json:"signal"`    // that ended it: "SIGSEGV"
 	ExitedAt time.Time      `json:"exited_at"`
 }
