@@ -73,7 +73,7 @@ func (t *tools) short(r result.Result) runOutput {
 	if !r.State.Final() {
 		out.Message = "wait_run waits for its end, stop_run stops it"
 	}
-	if hints := t.hints(r.Hints); len(hints) > 0 {
+	if hints := t.hints(r); len(hints) > 0 {
 		out.Hints = hints
 	}
 	for _, o := range r.Outputs[:min(len(r.Outputs), mostNamed)] {

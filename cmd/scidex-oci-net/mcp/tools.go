@@ -79,7 +79,7 @@ func (t *tools) refused(err error) error {
 	var no *engine.RefusedError
 	if errors.As(err, &no) {
 		r := no.Outcome.Result
-		r.Message, r.Hints = inFields.Replace(r.Message), t.hints(r.Hints)
+		r.Message, r.Hints = inFields.Replace(r.Message), t.hints(r)
 		return errors.New(r.Explanation())
 	}
 	if errors.As(err, new(*engine.NotFoundError)) {

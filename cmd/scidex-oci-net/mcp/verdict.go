@@ -59,7 +59,7 @@ func outputURI(id string, o result.Output) string {
 func (t *tools) verdict(r result.Result) verdict {
 	v := verdict{
 		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: string(r.Reason), Message: said(r.Reason, r.Message), ExitCode: exitCode(r.State, r.ExitCode),
-		Hints: t.hints(r.Hints), Warnings: r.Warnings, Limits: r.Enforced, Usage: r.Usage, Outputs: []output{},
+		Hints: t.hints(r), Warnings: r.Warnings, Limits: r.Enforced, Usage: r.Usage, Outputs: []output{},
 		OutputsTotal: r.OutputsTotal, Rejected: r.Rejected[:min(len(r.Rejected), mostListed)], RejectedTotal: r.RejectedTotal,
 	}
 	for _, o := range r.Outputs[:min(len(r.Outputs), mostListed)] {
