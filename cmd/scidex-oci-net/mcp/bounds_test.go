@@ -98,8 +98,8 @@ func TestProgram(t *testing.T) {
 		"nothing to run":    {},
 		"two things to run": {Code: "1", Command: []string{"true"}},
 		"args and language": {Command: []string{"true"}, Args: []string{"a"}},
-		`language: there is no "perl"; give some of bash, julia, python, r, shell`: {Code: "1", Language: "perl"},
-		`language: there is no "pyton"; did you mean "python"?`:                    {Code: "1", Language: "pyton"},
+		`language: there is no "perl"; choose from bash, julia, python, r, sh, shell, or leave it out and begin the code with a line such as #!/usr/bin/env perl`: {Code: "1", Language: "perl"},
+		`language: there is no "pyton"; did you mean "python"?`: {Code: "1", Language: "pyton"},
 	} {
 		if err := checkProgram(in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", in, err, want)

@@ -113,7 +113,7 @@ func writeFiles(dir string, files []file) (err error) {
 }
 
 // extensions are what a script of each language is called by: it says what runs it.
-var extensions = map[string]string{"python": ".py", "r": ".R", "julia": ".jl", "shell": ".sh", "bash": ".sh"}
+var extensions = map[string]string{"python": ".py", "r": ".R", "julia": ".jl", "shell": ".sh", "sh": ".sh", "bash": ".sh"}
 
 // writeCode writes the code of a call as a script.
 func writeCode(dir, language, code string) (string, error) {

@@ -47,6 +47,9 @@ func plainArguments(tool string, in reflect.Type, given json.RawMessage) (plain 
 		if _, ok := in.FieldByName("Run"); ok {
 			rename(all, "id", "run")
 		}
+		if _, ok := in.FieldByName("Path"); ok {
+			splitURI(all)
+		}
 		switch string(all["wait"]) {
 		case "true":
 			delete(all, "wait")
@@ -72,6 +75,19 @@ func rename(fields map[string]json.RawMessage, from, to string) {
 	if _, taken := fields[to]; !taken && fields[from] != nil {
 		fields[to] = fields[from]
 		delete(fields, from)
+	}
+}
+
+// splitURI gives the run and the path that a URI of an output names.
+func splitURI(fields map[string]json.RawMessage) {
+	var uri string
+	if fields["run"] != nil || fields["path"] != nil || json.Unmarshal(fields["uri"], &uri) != nil {
+		return
+	}
+	if run, _, path, ok := parseURI(uri); ok {
+		fields["run"], _ = json.Marshal(run) // a text
+		fields["path"], _ = json.Marshal(path)
+		delete(fields, "uri")
 	}
 }
 

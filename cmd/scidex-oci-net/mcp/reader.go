@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/internal/suggest"
 )
 
@@ -175,7 +176,7 @@ func (r *reader) texts(at string, given json.RawMessage) (json.RawMessage, error
 func (r *reader) list(t reflect.Type, at string, given json.RawMessage) (json.RawMessage, error) {
 	var all []json.RawMessage
 	if json.Unmarshal(given, &all) != nil {
-		return nil, want(kindOf(given), isList, at)
+		return nil, fmt.Errorf("%w%s", want(kindOf(given), isList, at), example(at, given))
 	}
 	for i := range all {
 		var err error
@@ -184,6 +185,20 @@ func (r *reader) list(t reflect.Type, at string, given json.RawMessage) (json.Ra
 		}
 	}
 	return json.Marshal(all)
+}
+
+// example is the list that a text may have been meant as: a command by its words.
+func example(at string, given json.RawMessage) string {
+	var text string
+	if json.Unmarshal(given, &text) != nil || text == "" || len(text) > 100 {
+		return ""
+	}
+	words := []string{text}
+	if at == "command" {
+		words = strings.Fields(text)
+	}
+	list, _ := json.Marshal(words) // of texts
+	return ", such as " + screen.Escape(string(list))
 }
 
 // unknown refuses a name that there is not, and says which may have been meant: one that is alike, here or in another object, or else

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/runflags"
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -98,7 +100,11 @@ func checkProgram(in runInput) error {
 	case len(in.Command) > 0 && (len(in.Args) > 0 || in.Language != ""):
 		return errors.New("args and language are of code; a command has its arguments in itself")
 	}
-	return known("language", []string{in.language()}, slices.Sorted(maps.Keys(extensions)))
+	err := known("language", []string{in.language()}, slices.Sorted(maps.Keys(extensions)))
+	if err != nil && !strings.HasSuffix(err.Error(), "?") {
+		return fmt.Errorf("%w, or leave it out and begin the code with a line such as #!/usr/bin/env perl", err)
+	}
+	return err
 }
 
 // over lays a call over the operator's flags, which bound it.

@@ -115,7 +115,7 @@ func (in listInput) filter() (f catalog.Filter, err error) {
 func known(field string, given, all []string) error {
 	for _, word := range given {
 		if !slices.Contains(all, word) {
-			near := cmp.Or(suggest.DidYouMean(word, all, ""), "; give some of "+strings.Join(all, ", "))
+			near := cmp.Or(suggest.DidYouMean(word, all, ""), "; choose from "+strings.Join(all, ", "))
 			return fmt.Errorf("%s: there is no %s%s", field, shown(word), near)
 		}
 	}
