@@ -33,7 +33,13 @@ func (t *tools) forgive(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 			call.Params.Arguments = plain
 		}
-		return next(ctx, method, r)
+		answer, err := next(ctx, method, r)
+		if ctx.Err() != nil { // nobody reads the answer, which the library sends all the same
+			canceled := &mcp.CallToolResult{}
+			canceled.SetError(errors.New("canceled: its client has canceled the call, or has gone"))
+			return canceled, nil
+		}
+		return answer, err
 	}
 }
 

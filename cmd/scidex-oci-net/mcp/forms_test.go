@@ -1,10 +1,14 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestForms: what models call arguments of other tools becomes what these call them, or is refused by a sentence with the right names.
@@ -66,5 +70,18 @@ func TestForms(t *testing.T) {
 		if got, err := plainArguments(test.tool, types[test.tool], json.RawMessage(test.given)); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%s: %s, %v, want %s", test.given, got, err, test.want)
 		}
+	}
+}
+
+// TestCanceled: the answer of a canceled call says that, and not what failed because of it.
+func TestCanceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	failing := (&tools{}).forgive(func(context.Context, string, mcp.Request) (mcp.Result, error) {
+		cancel()
+		return nil, errors.New(`find "x": context canceled`)
+	})
+	got, err := failing(ctx, "tools/call", &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: "wait_run"}})
+	if err != nil || !strings.HasPrefix(got.(*mcp.CallToolResult).Content[0].(*mcp.TextContent).Text, "canceled: its client") {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
