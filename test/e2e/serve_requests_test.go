@@ -312,7 +312,10 @@ var wordedForRun = flags("neither", "empty command", "command and script")
 // ofYAML are refusals of YAML that JSON cannot express.
 var ofYAML = flags("cpus .inf", "two documents")
 
-// TestServeRefusedManifests: an error in a manifest is an error in a request, with the same sentence.
+// inParams has parameters instead of flags.
+var inParams = strings.NewReplacer("--overwrite", `"overwrite": true`, "--script", "script", "--export", "export", "--data", "data")
+
+// TestServeRefusedManifests: an error in a manifest is an error in a request, with the same sentence about parameters.
 func TestServeRefusedManifests(t *testing.T) {
 	h := newHarness(t)
 	makeRefusedFiles(h)
@@ -328,7 +331,7 @@ func TestServeRefusedManifests(t *testing.T) {
 		if m.Error == nil || m.Error.Code != -32602 {
 			t.Fatalf("%s: %s %+v", name, m.Result, m.Error)
 		}
-		got, want := strings.TrimPrefix(m.Error.Message, "params: "), ofAFile.ReplaceAllString(alone.Message, "")
+		got, want := strings.TrimPrefix(m.Error.Message, "params: "), inParams.Replace(ofAFile.ReplaceAllString(alone.Message, ""))
 		if got != want && !slices.Contains(wordedForRun, name) {
 			t.Errorf("%s:\n%s\nrun says\n%s", name, got, want)
 		}

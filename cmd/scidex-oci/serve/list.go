@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/options"
@@ -63,13 +64,13 @@ func (l listParams) filter() (f catalog.Filter, err error) {
 	f = catalog.Filter{Limit: l.Limit, Labels: l.Labels, Text: l.Text}
 	for _, state := range l.States {
 		if !slices.Contains(options.States(), state) {
-			return f, rpc.Errorf(rpc.CodeInvalidParams, "params: states: %q is no state; give some of %q", state, options.States())
+			return f, rpc.Errorf(rpc.CodeInvalidParams, "params: states: %q is no state; choose from %s", state, strings.Join(options.States(), ", "))
 		}
 		f.States = append(f.States, outcome.State(state))
 	}
 	for _, reason := range l.Reasons {
 		if !slices.Contains(options.Reasons(), reason) {
-			return f, rpc.Errorf(rpc.CodeInvalidParams, "params: reasons: %q is no reason; give some of %q", reason, options.Reasons())
+			return f, rpc.Errorf(rpc.CodeInvalidParams, "params: reasons: %q is no reason; choose from %s", reason, strings.Join(options.Reasons(), ", "))
 		}
 		f.Reasons = append(f.Reasons, outcome.Reason(reason))
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
@@ -45,7 +46,7 @@ func (p *peer) logs(ctx context.Context, r rpc.Request) (any, error) {
 	}
 	for _, stream := range params.Streams {
 		if !slices.Contains(streams, stream) {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams, "params: streams: %q is no stream; give some of %q", stream, streams)
+			return nil, rpc.Errorf(rpc.CodeInvalidParams, "params: streams: %q is no stream; choose from %s", stream, strings.Join(streams, ", "))
 		}
 	}
 	run, err := p.Engine.Find(ctx, params.ID)

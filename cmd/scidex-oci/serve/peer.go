@@ -3,7 +3,9 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // peer is a connection with its caller.
@@ -62,9 +65,41 @@ func (p *peer) handle(ctx context.Context, r rpc.Request) (any, error) {
 	}
 	answer, err := method(p, ctx, r)
 	if err != nil {
-		return nil, coded(err)
+		return nil, inParams(coded(err))
 	}
 	return answer, nil
+}
+
+// inParams is an error with the names of parameters, and not of the flags and commands that a person would type.
+func inParams(err error) error {
+	var known *rpc.Error
+	if !errors.As(err, &known) {
+		text := params(err.Error())
+		if text == err.Error() {
+			return err
+		}
+		return rpc.Errorf(rpc.CodeFailed, "%s", text)
+	}
+	known.Message = params(known.Message)
+	return known
+}
+
+var flag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`--[a-z][a-z-]*`) })
+
+// params is a sentence with the names of parameters.
+func params(sentence string) string {
+	sentence = strings.ReplaceAll(sentence, `see "scidex-oci ls"`, `"list" has them`)
+	return flag().ReplaceAllStringFunc(sentence, func(word string) string {
+		if word == "--overwrite" {
+			return `"overwrite": true`
+		}
+		for _, f := range spec.Fields() {
+			if "--"+f.Flag == word {
+				return f.Name
+			}
+		}
+		return word
+	})
 }
 
 // cancelParams are the parameters of cancel.

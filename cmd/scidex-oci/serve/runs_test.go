@@ -16,3 +16,17 @@ func TestSplit(t *testing.T) {
 		}
 	}
 }
+
+// TestParams: a sentence for a caller names parameters and methods, and no flag of a command line.
+func TestParams(t *testing.T) {
+	for given, want := range map[string]string{
+		`--script "a.py" does not exist`:                                   `script "a.py" does not exist`,
+		"is not empty; name an empty or new directory, or use --overwrite": `is not empty; name an empty or new directory, or use "overwrite": true`,
+		`no run "x" in this catalog; see "scidex-oci ls"`:                  `no run "x" in this catalog; "list" has them`,
+		"--work-size 1TiB and --input, --nothing":                          "work_size 1TiB and inputs, --nothing",
+	} {
+		if got := params(given); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -147,21 +148,30 @@ func strict(text []byte, to any) error {
 	case errors.Is(err, exactjson.ErrMore):
 		return errMore
 	case err != nil:
-		return named(err)
+		return named(err, to)
 	}
 	return nil
 }
 
-// named says which field an error is about.
-func named(err error) error {
+// named says which field of a struct an error is about.
+func named(err error, of any) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
 		return fmt.Errorf("%s: give %s, not %s", cmp.Or(wrong.Field, "it"), kindOf(wrong.Type.String()), article(wrong.Value))
 	}
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return fmt.Errorf("unknown field %s", field)
+		return fmt.Errorf("unknown field %s; known are %s", field, strings.Join(fields(of), ", "))
 	}
 	return err
+}
+
+// fields are the names of the fields of a struct in JSON.
+func fields(of any) (names []string) {
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(of).Elem()) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
 }
 
 // Read reads the parameters into a struct. Its error names the field.
