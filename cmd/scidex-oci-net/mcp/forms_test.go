@@ -26,7 +26,7 @@ func TestForms(t *testing.T) {
 		{"run_code", `{"code":12345678901234567890,"timeout":60,"labels":{"seed":1},"args":[2.50]}`, `{"args":["2.50"],"code":"12345678901234567890","labels":{"seed":"1"},"timeout":"60"}`},
 		{"run_code", `{"limits":{"memory":512,"cpus":"0.5","pids":7}}`, `{"limits":{"cpus":0.5,"memory":"512","pids":7}}`},
 		{"get_environment", `{"files":"a"}`, `{"files":"a"}`},
-		{"read_output", `{"uri":"scidex-oci://runs/x@1/outputs/`+strings.Repeat("0", 64)+`/a%20b/c.csv","rows":2}`, `{"path":"a b/c.csv","rows":2,"run":"x@1"}`},
+		{"read_output", `{"uri":"scidex-oci://runs/x@1/outputs/` + strings.Repeat("0", 64) + `/a%20b/c.csv","rows":2}`, `{"path":"a b/c.csv","rows":2,"run":"x@1"}`},
 		{"run_code", `{"wait":false}`, `{"wait":0}`},
 		{"run_code", `{"wait":true}`, `{}`},
 		{"run_code", `{"wait":"2.5"}`, `{"wait":2.5}`},
