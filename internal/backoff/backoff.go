@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// Backoff is a pause between tries that doubles from First up to Longest, if that is not 0. Each pause is a random part of that,
-// at least half, so that many waiting processes do not try together.
+// Backoff makes the pauses between tries. The pause starts at First and doubles with each try, up to Longest if that is not 0. Backoff
+// waits for a random part of it, at least half, so that many waiting processes do not try together.
 type Backoff struct {
 	First, Longest time.Duration
 	next           time.Duration
 }
 
-// Doubled is the pause after first has doubled so many times, at most longest. It is for callers that count the tries
-// themselves.
+// Doubled returns first doubled so many times, but at most longest. It is for callers that count the tries themselves.
 func Doubled(first, longest time.Duration, times int) time.Duration {
 	for ; times > 0 && first < longest; times-- {
 		first *= 2

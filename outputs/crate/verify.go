@@ -21,7 +21,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/crate/strictzip"
 )
 
-// Limits of the metadata by the files of the crate, in bytes: a file takes some 500.
+// The metadata may have metadataBase bytes, and metadataEach more for each file of the crate. A file needs some 500.
 const (
 	metadataBase = 16 << 20
 	metadataEach = 4 << 10

@@ -20,8 +20,8 @@ func protect(h http.Header) {
 	}
 }
 
-// allow is the policy of a page: its style by digest, embedded images, forms to this server, and the script at one URL, if
-// it has one, which may open one stream. No script may turn text into HTML.
+// allow sets the Content-Security-Policy of a page. The page may have the style with this digest, embedded images, and forms that go to
+// this server. With events it may also have one script, which may open one stream. No script may turn text into HTML.
 func (s *Server) allow(h http.Header, style, events string) {
 	policy := []string{
 		"default-src 'none'", "style-src " + style, "img-src data:", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'",

@@ -17,7 +17,7 @@ import (
 //go:embed *.html ui.css live.js
 var files embed.FS
 
-// The pages, as URLs name them after the proof. There are no others.
+// The names of all pages. In a URL the name follows the proof of the key.
 const (
 	listPage     = ""
 	runPage      = "run"

@@ -19,7 +19,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 )
 
-// What a page of runs with one label shows.
+// Bounds of a page of runs with one label.
 const (
 	sweepRuns       = 500
 	sweepParameters = 8

@@ -45,8 +45,8 @@ func (s tarSource) fetch(ctx context.Context, to *layout.Layout, tell func(Progr
 	})
 }
 
-// sums are the file's digest, as a layer's descriptor, and that of the tar in it. They are computed concurrently: hashing
-// takes most of the time.
+// sums computes the descriptor of the file as a layer, with its digest, and the digest of the tar in it. It computes both digests
+// at the same time, since hashing takes most of the time.
 func (s tarSource) sums(ctx context.Context, tell func(Progress)) (layer ocispec.Descriptor, diffID digest.Digest, err error) {
 	info, err := s.file.Stat()
 	if err != nil {

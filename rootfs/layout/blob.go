@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/internal/cas"
 )
 
-// Has reports whether the blob exists with its size. It does not read it; Writer and Blob do.
+// Has reports whether the blob exists and has the right size. It does not verify the content, as Writer and Blob do.
 func (l *Layout) Has(desc ocispec.Descriptor) (bool, error) {
 	if err := Check(desc); err != nil {
 		return false, err

@@ -3,11 +3,12 @@
 // A record has two parts. The list has, for each entry, all that an analysis can see: kind, permission bits, size,
 // SHA-256, target. Its SHA-256 is the rootfs digest, the same wherever and by whomever the root was unpacked; it excludes
 // modification times, owners, hard links and inode numbers. The stamp has each entry's lstat(2) at listing time,
-// including inode number and change time. No program can set the change time, so matching stamps prove that nothing
+// including inode number and change time. No system call sets the change time, so matching stamps mean that nothing
 // changed; every run checks them at its start. If they differ (a copied or restored store has other inodes), everything
 // is read.
 //
-// This detects faults and mistakes. A process with the caller's id can also make a new record.
+// This detects faults and mistakes. A process with the caller's id can make a new record, and root can set the clock or write to
+// the device.
 package seal
 
 import (

@@ -23,7 +23,7 @@ import (
 // maxDepth bounds the open directories.
 const maxDepth = 256
 
-// inFlight is the number of entries in flight between the walk, the readers and the list.
+// inFlight is how many entries the walk may be ahead of the readers, and the readers of the list.
 const inFlight = 64
 
 // walk walks a root in list order. It enters each directory by name from its parent, never through a link or into another

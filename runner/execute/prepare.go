@@ -12,7 +12,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// prepare prepares all up to the container at its gate.
+// prepare makes the directories, sets the limits and creates the container, which then waits to be started.
 func (e *execution) prepare(ctx context.Context) (*sandbox.Created, error) {
 	made := e.span("make the directories")
 	err := e.makeDirectories(ctx)
@@ -27,7 +27,7 @@ func (e *execution) prepare(ctx context.Context) (*sandbox.Created, error) {
 	return e.create(ctx)
 }
 
-// await waits for the supervisor, after a failure too: it must be closed.
+// await waits for the supervisor. prepare calls it after a failure too, since the supervisor must be closed.
 func (e *execution) await(ctx context.Context) (err error) {
 	defer e.span("wait for the supervisor")()
 	e.Space.Supervisor, err = e.Warm.Wait(ctx)

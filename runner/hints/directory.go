@@ -9,13 +9,13 @@ import (
 )
 
 var (
-	// noParent is a directory that is not there; notMade a file below one.
+	// noParent finds the name of a missing directory in a message, and notMade that of a file in a missing directory.
 	noParent = pattern(`(?m)(?:into a non-existent directory: '([^'\n]+)'|Cannot find directory '([^'\n]+)'|cannot create directory ['‘]([^'’\n]+)['’]: No such file)`)
 	notMade  = pattern(`(?m)(?:cannot (?:create|touch) (?:regular file )?['‘]?([^'’:\n]+)['’]?: (?:Directory nonexistent|No such file or directory)|` +
 		`^tee: ['‘]?([^'’:\n]+)['’]?: No such file)`)
 )
 
-// noDirectory says how to create the directory of a file, if the message says that it was to be written.
+// noDirectory says how to create a directory that is missing, if the analysis failed because it wrote a file there.
 func noDirectory(f Facts) string {
 	dir := f.find(noParent)
 	if name := f.find(notMade); dir == "" && name != "" {

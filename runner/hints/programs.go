@@ -23,7 +23,7 @@ var (
 // programDirs are the directories of PATH in every root filesystem.
 var programDirs = []string{"/usr/local/bin", "/usr/bin", "/bin"}
 
-// otherNames are names that programs have elsewhere.
+// otherNames has, for the name of a missing program, names under which a root filesystem may have it.
 var otherNames = map[string][]string{
 	"python": {"python3"}, "python2": {"python3"}, "pip": {"pip3"}, "ipython": {"ipython3"}, "node": {"nodejs"}, "nodejs": {"node"},
 	"R": {"Rscript"}, "awk": {"gawk", "mawk"}, "gawk": {"awk"}, "bash": {"sh"}, "zsh": {"bash", "sh"}, "vi": {"vim"},

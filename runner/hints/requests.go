@@ -2,7 +2,7 @@ package hints
 
 import "github.com/scidex-ai/scidex-oci/outputs/result"
 
-// hostRefused passes on why the proxy refused a request, the first.
+// hostRefused says why the proxy refused the first request that it refused.
 func hostRefused(f Facts) string {
 	requests := f.Ended.Report.Requests
 	if requests == nil || requests.Refused == 0 {

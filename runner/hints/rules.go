@@ -2,8 +2,8 @@ package hints
 
 import "github.com/scidex-ai/scidex-oci/outputs/result"
 
-// rule makes the sentence of one code from facts that it applies to, else "". It may be for those alone who can set the flags of the run or change
-// the host: then it names flags, commands or paths of the host.
+// rule makes the sentence of one code, or "" if the code does not apply to the facts. With flags the sentence names flags, commands or paths
+// of the host, so it is only for a caller who can set the flags of the run or change the host.
 type rule struct {
 	code  string
 	say   func(Facts) string
@@ -47,8 +47,8 @@ var rules = []rule{
 	{AboveHost, aboveHost, true},
 }
 
-// NamesFlags reports whether the sentences of a code may be for those alone who can set the flags of the run or change the host. A caller who
-// cannot, such as a model, needs others. It is true for a code of a later version.
+// NamesFlags reports whether the sentences of a code may be only for callers who can set the flags of the run or change the host. Other
+// callers, such as a model, need other sentences. It is true for a code of a later version.
 func NamesFlags(code string) bool {
 	for _, r := range rules {
 		if r.code == code {

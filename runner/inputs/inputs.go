@@ -27,7 +27,7 @@ type Input struct {
 
 func (in Input) String() string { return fmt.Sprintf("%s %q", in.Flag, in.Bind.Source) }
 
-// Set is all that a run binds, and what follows from it.
+// Set has all that a run binds of the host, opened, and what follows from that.
 type Set struct {
 	Inputs           []Input
 	HasData, HasDocs bool

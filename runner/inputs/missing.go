@@ -22,7 +22,8 @@ type MissingError struct {
 
 func (e *MissingError) Error() string { return fmt.Sprintf("%s %q: does not exist", e.Flag, e.Path) }
 
-// Missing is the error of opening a file that a user named, what: if it does not exist, with what was probably meant.
+// Missing makes the error of a file that could not be opened. what is the flag that named it. If the file does not exist, the error says
+// what was probably meant.
 func Missing(what, path string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		if named := new(fs.PathError); errors.As(err, &named) {

@@ -16,7 +16,7 @@ import (
 type Toolchain struct {
 	Dir      string // inside and on the host
 	Variable string // holds dir: VIRTUAL_ENV or CONDA_PREFIX, else empty
-	// Links lead from interpreters outside of what is bound to those within it.
+	// Links replace paths of an interpreter that are not bound. Each leads to the path where the interpreter is bound.
 	Links []rootfs.Link
 }
 

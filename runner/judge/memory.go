@@ -7,9 +7,9 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
-// endedByStop reports whether a stop request ended the run: not if the kernel's out-of-memory killer did, with a SIGKILL
-// before scidex-oci sent one. When it kills in a unit of systemd, systemd at once terminates the rest of the unit (OOMPolicy=,
-// systemd.service(5); before version 253 of scopes, too).
+// endedByStop reports whether a stop request ended the run. It did not if the kernel's out-of-memory killer sent a SIGKILL
+// before scidex-oci sent one: after a kill in a unit, systemd at once sends SIGTERM to the rest of the unit, which looks like
+// a stop (OOMPolicy=, systemd.service(5); before version 253 in scopes too).
 func (e ending) endedByStop() bool {
 	if e.Stopped == nil || e.Evidence.OOMKills == 0 || e.Forced {
 		return e.Stopped != nil
@@ -18,7 +18,7 @@ func (e ending) endedByStop() bool {
 	return graceOver || e.signal() != "SIGKILL"
 }
 
-// memoryWarnings are about kills that are not the reason, and stops that are not.
+// memoryWarnings warns of kills for lack of memory, and of a stop, if the run did not end for that reason.
 func (e ending) memoryWarnings(o outcome.Outcome) []string {
 	kills := e.Evidence.OOMKills
 	switch {

@@ -1,7 +1,7 @@
 // Package limits holds memory, CPUs and processes of a run to its limits, from outside of its sandbox, and reads what the kernel counted. For
-// each run it chooses by what: a control group of the run's own, the groups around it (--limits outer), or nothing but the rlimits that
-// the sandbox sets (best effort). A limit that cannot be enforced refuses the run, unless the caller accepted that, and what is
-// enforced has been read back from the kernel. It hides control groups: their versions, systemd's part in them, and their counters.
+// each run it chooses the means: a control group of its own, the groups around it (--limits outer), or only the rlimits that
+// the sandbox sets (best effort). If it cannot enforce a limit, it refuses the run, unless the caller accepted that. It reads each limit
+// back from the kernel. It hides control groups: their versions, systemd's part in them, and their counters.
 package limits
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// Limits are those of one run. A run calls Name, Set, Join, and Remove in this order.
+// Limits sets and reads the limits of one run. The run calls Name, Set, Join and Remove, in this order.
 type Limits struct {
 	// Enforced lists who enforces which limit, once Set or Join has read it; empty before.
 	Enforced []result.Enforcement

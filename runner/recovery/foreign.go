@@ -13,8 +13,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/workspace"
 )
 
-// findForeign names directories of this user that look like a run's and that no record names: another root's, or the
-// platform's. They are never removed.
+// findForeign reports directories of this user that look like a run's although no record names them. They belong to another root or
+// to another program, so gc never removes them.
 func findForeign(ctx context.Context, p *pass) {
 	paths, err := filepath.Glob(filepath.Join(p.Tmp, lockdir.RunPrefix+"*"))
 	p.report.fail(err)

@@ -17,8 +17,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/pending"
 )
 
-// commit commits the record of a run and returns the row, or a superseded lost one; one without an id if there was nothing
-// to commit.
+// commit commits the record of a run and returns its row. If another worker has the analysis, that is the lost row of this one.
+// If there was nothing to commit, the row has no id.
 func (c committer) commit(ctx context.Context, key catalog.Key) (none catalog.Run, err error) {
 	path := pending.Path(c.Host, key)
 	if !c.dry {
@@ -103,7 +103,8 @@ func (c committer) writeRows(ctx context.Context, run catalog.Run, content *reco
 	return c.Catalog.Commit(ctx, run, func() (outputs.Entry, error) { started(); return content.Next() })
 }
 
-// endedOtherwise removes the record of a run that another worker has, and renames any other to a refused one.
+// endedOtherwise handles the record of a run that has another end: it removes the record if another worker has the analysis, and
+// otherwise renames it to a refused one.
 func (c committer) endedOtherwise(ctx context.Context, key catalog.Key, ended error) (none catalog.Run, err error) {
 	path := pending.Path(c.Host, key)
 	run, err := c.Catalog.Get(ctx, key)

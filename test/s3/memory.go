@@ -12,7 +12,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 )
 
-// memoryBucket is in the server in memory from the start.
+// memoryBucket is the bucket that the server in memory has from the start.
 const memoryBucket = "bucket"
 
 // runMemory runs gofakes3, which keeps objects in memory and takes every signature.

@@ -8,7 +8,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/table"
 )
 
-// open opens an output. An error is that of its content.
+// open opens an output. A failure counts as one of reading its content (table.ReadError).
 func (j *tableJoin) open(ctx context.Context, s tableSource) (io.ReadCloser, error) {
 	content, err := j.stores.Blobs.Open(ctx, s.SHA256)
 	if err != nil {

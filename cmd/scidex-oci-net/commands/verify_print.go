@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/statement/check"
 )
 
-// print shows what was verified; what was not has exit code 1.
+// print shows what was verified, or the problems. With problems the exit code is 1.
 func (o *verifyOptions) print(p *command.Program, name string, r *check.Report) error {
 	var err error
 	if o.json {
@@ -27,7 +27,7 @@ func (o *verifyOptions) print(p *command.Program, name string, r *check.Report) 
 	return err
 }
 
-// verifiedLines are the facts, one each, or the problems.
+// verifiedLines returns a line for each verified fact or, if the verification failed, for each problem.
 func verifiedLines(name string, r *check.Report) (all []string) {
 	if !r.Verified() {
 		for _, p := range r.Problems {

@@ -14,12 +14,13 @@ import (
 const (
 	// mostID bounds an id in bytes.
 	mostID = 256
-	// mostNumber bounds an id that is a number: the library and JavaScript keep such as 64-bit floats.
+	// mostNumber bounds an id that is a number, since the library and JavaScript keep numbers as 64-bit floats.
 	mostNumber = 1<<53 - 1
 )
 
-// parse reads a message. The library ends a connection at what is none. An error is answered with the id, nil if that is not known; a
-// response that cannot be read has neither message nor error, since a response is never answered.
+// parse reads a message. If the line is none, it returns the error to answer with and the id, or no id if that is not known; the
+// library would end the connection. For a response that cannot be read it returns neither message nor error, since nobody answers a
+// response.
 func parse(line []byte) (message jsonrpc.Message, id json.RawMessage, bad *rpc.Error) {
 	if !utf8.Valid(line) {
 		return nil, nil, rpc.Errorf(rpc.CodeParse, "the message is not UTF-8; JSON is (RFC 8259)")

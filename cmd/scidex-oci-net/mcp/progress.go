@@ -12,10 +12,11 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/observe/event"
 )
 
-// mostWaiting is how many notifications wait for a client that reads slowly. More are left out: a run does not wait for them.
+// mostWaiting is how many notifications wait for a client that reads slowly. Further ones are left out, so that no run waits for a client.
 const mostWaiting = 16
 
-// mostPrinted bounds what a notification has of standard output, in bytes: its end since the one before.
+// mostPrinted bounds the part of standard output in a notification, in bytes. If more was printed since the notification before, it has
+// only the end.
 const mostPrinted = 1 << 10
 
 // feed passes the events of a run on to the calls that wait for its end.

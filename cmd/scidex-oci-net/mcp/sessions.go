@@ -8,14 +8,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sessions are the runs and calls in progress of each session: they end with it. The library lets calls go on when a client over HTTP ends
-// its session.
+// sessions ends the runs and calls of a session when the session ends. The library lets calls go on if a client over HTTP ends its
+// session.
 type sessions struct {
 	mu    sync.Mutex
-	calls map[string]map[*context.CancelFunc]struct{} // by session; until that has ended
+	calls map[string]map[*context.CancelFunc]struct{} // in progress, by session
 }
 
-// enter makes the context of a call or a run, which ends with its session, until leave is called.
+// enter makes the context of a call or a run. It ends when the session ends or leave is called.
 func (s *sessions) enter(ctx context.Context, session *mcp.ServerSession) (_ context.Context, leave func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	id := session.ID()

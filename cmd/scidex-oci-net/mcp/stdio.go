@@ -13,8 +13,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine/rpc"
 )
 
-// pipes is a transport of one message a line, and its only connection. What is no message is answered, and ends nothing. Unlike the
-// library's it knows whether all calls are answered: the library drops answers once it closes a connection.
+// pipes is a transport with one message a line, and its only connection. It answers a line that is no message with an error, and goes
+// on. It knows whether all calls are answered; the library's transport does not, and drops answers when it closes a connection.
 type pipes struct {
 	lines *rpc.Lines
 	in    chan received

@@ -15,14 +15,14 @@ import (
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// mostCalls bounds the runs of a server that have not ended: each holds what its call has brought.
+// mostCalls bounds how many runs of a server go on at once, since each holds the files of its call.
 const mostCalls = 64
 
 // tools are what a model can call.
 type tools struct {
 	*serve.Service
 	scratch string        // a directory for what models have written, until it is in a run
-	bounds  spec.Analysis // the limits are the most that a call may ask for
+	bounds  spec.Analysis // its limits are the highest that a call may ask for
 	slots   chan struct{} // one for each run that has not ended
 	calls   sync.WaitGroup
 	open    sessions      // with their calls and runs

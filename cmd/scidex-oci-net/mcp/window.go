@@ -7,7 +7,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 )
 
-// window is the part of a log that is passed on: so many bytes from an offset on, or the last ones.
+// window keeps the part of a log that a model asked for: some bytes from an offset on, or the last bytes.
 type window struct {
 	*bounded.Buffer
 	first int64 // -1: the last bytes

@@ -10,7 +10,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/batch"
 )
 
-// checkKind refuses a file that is no batch once, and not for each of its lines.
+// checkKind refuses a file that is no batch. Without it each line would be refused.
 func (b *batchInvocation) checkKind() error {
 	if b.lines.File == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/request"
 )
 
-// work is what is done for a line: it is run, repeated, or skipped.
+// work returns what does a line: it runs the line, repeats it after an error, or skips it.
 func (b *batchInvocation) work() dispatch.Work {
 	runs := b.runs()
 	w := dispatch.Work(batch.Retrying{Work: runs, Retries: b.options.retries, Pause: retryPause, Tell: b.printRetry})
@@ -31,7 +31,7 @@ func (b *batchInvocation) work() dispatch.Work {
 	return w
 }
 
-// retryPause is a second before the first retry, then twice the last one, at most a minute.
+// retryPause is the pause before a retry: a second before the first, then twice as long each time, at most a minute.
 func retryPause(retry int) time.Duration { return backoff.Doubled(time.Second, time.Minute, retry-1) }
 
 // export writes the outputs of a run to the directory of its id.
@@ -47,7 +47,7 @@ func (b *batchInvocation) export(ctx context.Context, key catalog.Key) (warning 
 	return warning, err
 }
 
-// source gives each line an id, but with --resume, which needs that of the batch before.
+// source gives each line an id. With --resume it does not, since a line needs the id that it had in the batch before.
 func (b *batchInvocation) source() batch.Source {
 	if b.options.resume {
 		return b.lines.Source()

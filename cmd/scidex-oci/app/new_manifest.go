@@ -22,7 +22,8 @@ var manifestTitles = []struct {
 	{spec.GroupRunning, "The run"},
 }
 
-// writeManifest writes the manifest of a script. Its path starts at the directory of the manifest, which call runs.
+// writeManifest writes the manifest of a script. The path of the script is relative to the manifest's directory. call is the command that
+// runs the manifest.
 func writeManifest(w io.Writer, script, call string) error {
 	value, err := yaml.Marshal(script)
 	if err != nil {

@@ -30,7 +30,7 @@ type writer struct {
 	full  bool // sizeMax was reached
 }
 
-// parse writes a source, or returns false if it is too deep.
+// parse parses source and writes it. It returns false if the source cannot be parsed or its elements are nested too deep.
 func (w *writer) parse(source string) bool {
 	body := &parse.Node{Type: parse.ElementNode, Data: "body", DataAtom: atom.Body}
 	nodes, err := parse.ParseFragment(strings.NewReader(source), body)

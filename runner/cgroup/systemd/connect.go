@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socket is a manager's socket, direct or of a D-Bus daemon.
+// socket leads to a systemd manager: to the manager itself, or to a D-Bus daemon that has it.
 type socket struct {
 	path   string
 	daemon bool
 }
 
-// connect connects to the first socket that answers; the connection ends with ctx. The error is that of the first
-// existing one.
+// connect connects to the first socket that answers. The connection ends with ctx. If none answers, it returns the error of the first
+// socket that exists.
 func connect(ctx context.Context, sockets []socket) (*units.Conn, error) {
 	failure := ErrNotRunning
 	for _, s := range sockets {

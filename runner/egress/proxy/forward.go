@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// forward sends a plain request on. The client's connection and the server's are different messages: net/http reads the one strictly
-// and writes the other anew, so that no length, header or second request is smuggled from one to the other.
+// forward sends a plain request on. It copies no bytes from the client to the server: net/http reads the client's request strictly and
+// writes a new one. So nobody can smuggle a false length, a header or a second request to the server.
 func (x *exchange) forward(w http.ResponseWriter, r *http.Request) error {
 	if err := plain(r); err != nil {
 		return answer(w, err)
@@ -45,7 +45,7 @@ func (x *exchange) forward(w http.ResponseWriter, r *http.Request) error {
 	return failed
 }
 
-// plain refuses what is no request for a proxy.
+// plain refuses a request that a proxy does not take in plain text.
 func plain(r *http.Request) error {
 	switch {
 	case r.URL.Scheme == "https":
@@ -83,7 +83,7 @@ func (x *exchange) transport() *http.Transport {
 	}
 }
 
-// bound returns the refusal in an error, also where net/http has wrapped it; nil if there is none.
+// bound returns the refusal that an error has or wraps, or nil.
 func bound(err error) error {
 	var own *refusal
 	switch {

@@ -11,9 +11,9 @@ const (
 	chunk      = 64 << 10
 )
 
-// Drain reads a stream to its end into kept, which never fails, and through to the user. A closed user's end never ends the
-// run: the rest is still kept. One that is not read blocks the analysis, until cut is closed. Two buffers go around to avoid
-// garbage; they are small as long as little comes.
+// Drain reads a stream to its end and writes it to kept, which never fails, and to through, the user's end. If the user's end is
+// closed, the rest is still kept. If nobody reads it, the analysis blocks until cut is closed. Two buffers are used in turn to avoid
+// garbage; they are small as long as the parts are.
 func Drain(stream io.Reader, kept, through io.Writer, cut <-chan struct{}) error {
 	parts, read, passed := make(chan []byte), make(chan []byte, 1), make(chan struct{})
 	read <- nil

@@ -1,6 +1,6 @@
-// Package spawn starts a process in new namespaces without copying the caller's memory. Go copies it if a user namespace
-// is among them: page tables, and every page that the caller writes afterwards, for a process that executes another
-// program at once (docs/adr/0019).
+// Package spawn starts a process in new namespaces without copying the caller's memory. For a new user namespace Go copies the
+// page tables, and the kernel then every page that the caller writes. That is wasted: the new process executes another program
+// at once (docs/adr/0019).
 package spawn
 
 /*

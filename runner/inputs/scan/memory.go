@@ -11,8 +11,8 @@ import (
 const (
 	// worthRemembering is the number of entries from which a tree is cached: a smaller one is scanned in a few milliseconds.
 	worthRemembering = 10_000
-	// unchanged is how long a directory must be unchanged to be cached. Change times come from a clock with ticks of 10 ms at
-	// most, on file systems with small inodes of a second: of two changes within one tick, the second leaves no trace.
+	// unchanged is how long a directory must be unchanged to be cached. Two changes within one tick of the file system's clock have
+	// the same change time. A tick is 10 ms at most, but a second on file systems with small inodes.
 	unchanged = 2 * time.Second
 	// memoryMax bounds the cache of one tree, in bytes of its file: some 400,000 directories.
 	memoryMax = 16 << 20

@@ -5,10 +5,9 @@ import "sync"
 // waitMost is how many spans wait at most to be sent.
 const waitMost = 20_000
 
-// Queue has the traces of runs that have ended, until they are sent. A nil Queue is that of runs without spans. It is safe for
-// concurrent use.
+// Queue keeps the traces of ended runs until they are sent. Runs of a nil Queue make no spans. Several goroutines may use it.
 type Queue struct {
-	// Parent is the context that runs without one of their own are a part of; the zero Context: each is a trace of its own.
+	// Parent is the parent of each run that has none of its own. If it is the zero Context, each such run makes a trace of its own.
 	Parent Context
 	// Ready is called when the first of several traces waits. It must not block.
 	Ready func()
@@ -19,7 +18,7 @@ type Queue struct {
 	dropped int
 }
 
-// Begin returns the spans of a further run, nil where q is nil. Its parent is own, or that of q where own is none.
+// Begin returns the spans of a further run, or nil if q is nil. Their parent is own, or q.Parent if own is zero.
 func (q *Queue) Begin(own Context) *Run {
 	switch {
 	case q == nil:

@@ -1,5 +1,5 @@
-// Package otlp sends spans by OpenTelemetry's protocol over HTTP. The messages are OpenTelemetry's types; its exporter tries too seldom
-// again, and brings gRPC (docs/adr/0049).
+// Package otlp sends spans by OpenTelemetry's protocol over HTTP. It uses OpenTelemetry's types for messages, but not its exporter, which
+// retries too seldom and needs gRPC (docs/adr/0049).
 package otlp
 
 import (
