@@ -40,7 +40,7 @@ const (
 	ReasonPostProcess Reason = "post_process"
 	// scidex-oci or the host could not make the container. [125]
 	ReasonSandbox Reason = "sandbox"
-	// The request was refused before anything was run. [125]
+	// The request was refused before anything was run, or the analysis was killed because it read more than 64 MiB of standard input. [125]
 	ReasonRequest Reason = "request"
 )
 

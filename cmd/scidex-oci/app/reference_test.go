@@ -149,7 +149,7 @@ code itself. [It failed: what now](../failed.md) says what to do.`)
 		meaning, code, _ := strings.Cut(strings.TrimSuffix(r.comment, "]"), " [")
 		text += row("`"+r.value+"`", meaning, code)
 	}
-	return text + "\nResults of earlier programs may have the reason `memory_limit`: the analysis got no more memory and exited by itself.\n\n" +
+	return text + "\nResults of older versions of scidex-oci may have the reason `memory_limit`: the analysis got no more memory and exited by itself.\n\n" +
 		"## Exit codes\n\n```text\n" + exitCodes + "\n```\n"
 }
 
