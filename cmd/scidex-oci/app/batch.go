@@ -50,12 +50,12 @@ result has its number as "line", and nothing is run. Standard input is read as i
 names may be gone: there a bad line becomes a result, error (request), and the others run.
 
 Each line has one result on standard output, in the order in which they end: the JSON object of run --json, or on a
-terminal without --json a line for a person. Next to JSON, standard error has a line for each result that is not complete,
-unless --quiet is given. That other runs have the ids of lines, or that lines have changed, is said once. What analyses write is in their logs alone (scidex-oci logs ID).
+terminal without --json a line for a person. With JSON, standard error has a line for each result that is not complete,
+unless --quiet is given. If other runs have the ids of lines, or lines have changed, one line says so. What analyses print is only in their logs (scidex-oci logs ID).
 
-The first SIGINT, SIGQUIT, SIGTERM or SIGHUP drains: nothing is started any more, and what runs is ended with its grace, which
-the second cuts. scidex-oci stop ID ends one run alone. With --fail-fast or --max-failures nothing more is started, and
-what runs comes to its end.
+The first SIGINT, SIGQUIT, SIGTERM or SIGHUP drains: nothing is started any more, and what runs is asked to end, and killed after its
+grace period, or at once by a second signal. scidex-oci stop ID ends only one run. With --fail-fast or --max-failures
+nothing more is started after that many failures, and what runs comes to its end.
 
 --resume needs an "id" on each line. What a batch before has completed, or has seen fail, is not run again: its recorded
 result is printed and counts for the exit code. A run that ended in an error, was canceled or lost is run again as the

@@ -41,14 +41,15 @@ scidex-oci run --shell ID`,
 the manifest's command or script. Lists given by flags replace the manifest's; variables, secrets and
 labels are added to it.
 
-A pipe, socket or file that is the standard input of this command is passed on to the analysis, at most
-64 MiB of it; what the analysis has read is kept with the run. A terminal is not passed on, nor is anything
-with --detach or --file -: then the standard input is empty. What the analysis leaves in a pipe is gone, so
-that a loop over a pipe needs </dev/null. --again passes on what was recorded, unless something is given.
+If the standard input of this command is a pipe, a socket or a file, it is passed on to the analysis. If the
+analysis reads more than 64 MiB of it, the run is an error. What the analysis has read is kept with the run, and
+--again passes it on again, unless you give another input. What the analysis does not read from a pipe is lost, so a
+loop over a pipe needs </dev/null. A terminal is not passed on. With --detach or --file - the standard input is empty.
 
---detach waits until the analysis has started or is refused; its exit code is 0 then, and the result has the run's. The
-analysis' output is in the logs alone, what a post-process command says is in the result. The current directory, the
-environment and the umask are those of this command; a hangup (SIGHUP) is ignored.
+--detach waits until the analysis has started or is refused. If it has started, the exit code of this command is 0, and
+the result has that of the run. What the analysis prints is only in the logs, and what a post-process command prints is
+only in the result. The run has the current directory, the environment and the umask of this command. It ignores a
+hangup (SIGHUP).
 
 ` + exitCodes,
 		Flags:  options.List(append(o.Flags(p.Options), o.DetachFlag(), o.ReuseFlag(), o.ShellFlag())...),

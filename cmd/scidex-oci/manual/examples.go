@@ -11,7 +11,7 @@ func Examples() map[string][]Example {
 		"run": {
 			{"scidex-oci run --data measurements --script fit.py", "runs fit.py, which finds measurements at /data; what it writes to its working directory is kept"},
 			{"scidex-oci run --script fit.py --memory 8GiB --timeout 2h -- --alpha 3", "raises two limits, and passes --alpha 3 to fit.py"},
-			{"scidex-oci run --shell @last", "opens a shell where the newest run failed"},
+			{"scidex-oci run --shell @last", "opens a shell in a sandbox like that of the newest run, for example to see why it failed"},
 		},
 		"batch": {
 			{"scidex-oci batch --script fit.py --data measurements lines.jsonl", `runs fit.py once for each line, such as {"args": ["--alpha", "3"]}`},

@@ -1,9 +1,12 @@
 package manual
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/urfave/cli/v2"
 )
 
 var page = Page{
@@ -137,6 +140,18 @@ func TestEscape(t *testing.T) {
 func TestShellWords(t *testing.T) {
 	got := shellWords(`sh -c 'a "b" c' "it's d"  e`)
 	if want := []string{"sh", "-c", `'a "b" c'`, `"it's d"`, "e"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestPlaceholder: one at the head of a sentence is shown once, as the value of the flag.
+func TestPlaceholder(t *testing.T) {
+	got := Flags([]cli.Flag{
+		&cli.StringFlag{Name: "audit", Usage: "`on|off`: note what is refused"},
+		&cli.StringFlag{Name: "file", Usage: "read `FILE`: a list"},
+	})
+	want := []Flag{{[]string{"audit"}, "on|off", "note what is refused"}, {[]string{"file"}, "FILE", "read FILE: a list"}}
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q", got)
 	}
 }

@@ -67,7 +67,8 @@ func Flags(flags []cli.Flag) []Flag {
 				f.Value = placeholder(f.Usage)
 			}
 		}
-		f.Usage = strings.ReplaceAll(f.Usage, "`", "")
+		// A placeholder that begins the sentence, with a colon, is no word of it.
+		f.Usage = strings.ReplaceAll(strings.TrimPrefix(f.Usage, "`"+f.Value+"`: "), "`", "")
 		all = append(all, f)
 	}
 	return all

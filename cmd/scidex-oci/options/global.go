@@ -43,7 +43,7 @@ func (g *Global) Flags() []*Flag {
 
 // MinFreeFlag is the flag of MinFree.
 func (g *Global) MinFreeFlag() *Flag {
-	return Given(&g.MinFree, "min-free", "end runs and start none while the file system of /work or of the blobs has less free than `SIZE|PERCENT%`; 0 for no such floor (default: the smaller of 5% and 2GiB)")
+	return Given(&g.MinFree, "min-free", "`SIZE|PERCENT%`: end runs and start none while the file system of /work or of the blobs has less free space than this; 0 for no such minimum (default: the smaller of 5% and 2GiB)")
 }
 
 // UnharvestedKeys are the keys of a config file that bound the directories which stay because a harvest failed. Those of the
@@ -57,7 +57,7 @@ func (g *Global) UnharvestedKeys() []*Flag {
 
 // InjectFlag is the flag of Inject. No manifest has it: it names variables of this command's environment.
 func (g *Global) InjectFlag() *Flag {
-	return GivenList(&g.Inject, "inject", "add a header to requests that an analysis sends in plain text to a host of --allow-host, which go on over TLS: `[METHOD ]HOST/PREFIX/=HEADER:env:VARIABLE`; the analysis does not get the value; repeatable; see docs/requests.md")
+	return GivenList(&g.Inject, "inject", "`[METHOD ]HOST/PREFIX/=HEADER:env:VARIABLE`: add a header with the value of a variable to requests that an analysis sends in plain text to a host of --allow-host, and send them on over TLS; the analysis does not get the value; repeatable; see docs/requests.md")
 }
 
 // Load sets the options of a command line: those of flags, and others, which are no flags of the command and may be keys of

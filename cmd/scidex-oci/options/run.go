@@ -24,27 +24,27 @@ func (o *Run) Flags(g *Global) []*Flag {
 		o.Analysis.Flags(),
 		inGroup(spec.GroupProgram,
 			Given(&o.File, "file", "read the request from the manifest `FILE` (YAML or JSON, - for standard input); flags override it", "f"),
-			String(&o.Again, "again", "run the recorded request of `ID` (not a prefix of it) once more, as its next attempt, with the script as it is recorded; flags override it, and --script FILE is the file as it is now"),
+			String(&o.Again, "again", "run the recorded request of `ID` (the whole id, no prefix) once more, as the next attempt, with the recorded script; flags override the request, and --script FILE takes the file as it is now"),
 		),
 		inGroup(spec.GroupLimits, g.MinFreeFlag(), g.InjectFlag()),
 		inGroup(spec.GroupOutputs, append(o.Hook.Flags(),
-			Given(&o.On, "post-process-on", "call the --post-process command after `complete|always`: runs that are complete (default), or all"),
+			Given(&o.On, "post-process-on", "`complete|always`: call the --post-process command after runs that are complete (default), or after all runs"),
 			Bool(&o.Overwrite, "overwrite", "let --export write into a directory that is not empty"),
 		)...),
 		g.SignFlags(),
 		inGroup(spec.GroupRunning,
 			o.AuditFlag(),
 			Bool(&o.JSON, "json", "print the result as one JSON object on standard output; the analysis' own output goes to standard error"),
-			Given(&o.Events, "events", "write what happens as JSON lines to `FILE|fd:N`: a file (appended to), a FIFO that is read, or a descriptor that this command was started with; see docs/schema/events.json"),
+			Given(&o.Events, "events", "`FILE|fd:N`: write what happens as JSON lines to the end of a file, to a FIFO that is read, or to the descriptor N that this command was started with; see docs/schema/events.json"),
 			Given(&o.Trace, "trace", "write how long each phase of the run takes to `FILE` as Chrome trace events, for chrome://tracing or Perfetto; see docs/trace.md"),
-			Bool(&o.Quiet, "quiet", "leave the status line and the closing table out; of a run that a limit or a signal has ended, one line says so", "q"),
+			Bool(&o.Quiet, "quiet", "leave out the status line and the closing table; if a limit or a signal ended the run, print one line about that", "q"),
 		),
 	)
 }
 
 // AuditFlag is the flag of NoAudit.
 func (o *Run) AuditFlag() *Flag {
-	return Value(&o.NoAudit, "audit", "`on|off`: note in the result what the analysis tries to reach and may not (default: on); off only where the kernel lacks seccomp user notification", readOff)
+	return Value(&o.NoAudit, "audit", "`on|off`: note in the result what the analysis tries to reach although it may not (default: on). Needs seccomp user notification; give off if the kernel lacks that", readOff)
 }
 
 // DetachFlag is the flag of Detach.
@@ -54,12 +54,12 @@ func (o *Run) DetachFlag() *Flag {
 
 // ReuseFlag is the flag of Reuse.
 func (o *Run) ReuseFlag() *Flag {
-	return inGroup(spec.GroupRunning, Bool(&o.Reuse, "reuse", "answer with the result of an earlier complete run of the same action, where there is one whose outputs are there, and run nothing; takes --digest-inputs full for granted; see docs/replay.md"))[0]
+	return inGroup(spec.GroupRunning, Bool(&o.Reuse, "reuse", "if an earlier run of the same action is complete and its outputs still exist, print its result and run nothing; implies --digest-inputs full; see docs/replay.md"))[0]
 }
 
 // ShellFlag is the flag of Shell.
 func (o *Run) ShellFlag() *Flag {
-	return inGroup(spec.GroupRunning, String(&o.Shell, "shell", "open a shell in a sandbox like that of run `ID`, with a copy of the directory that it kept, or of its outputs; nothing of it is kept"))[0]
+	return inGroup(spec.GroupRunning, String(&o.Shell, "shell", "open a shell in a sandbox like that of run `ID`, with a copy of the working directory that the run kept, or of its outputs; nothing from this shell is kept"))[0]
 }
 
 func readOff(t Text) (bool, error) {
@@ -78,7 +78,7 @@ type Hook struct{ Command, Timeout, On Text }
 // Flags are the flags of a hook but --post-process-on.
 func (o *Hook) Flags() []*Flag {
 	return []*Flag{
-		Given(&o.Command, "post-process", "after the commit call `COMMAND` on the host with your own rights: the result is its standard input, SCIDEX_OUTPUT_DIR a directory of copies of the outputs; split as a shell does, without one; it may be called more than once for an id and attempt"),
+		Given(&o.Command, "post-process", "after the commit call `COMMAND` on the host with your own rights. Its standard input is the result, and SCIDEX_OUTPUT_DIR is a directory with copies of the outputs. It is split into words as a shell would, but no shell runs it. It may be called more than once for an id and attempt"),
 		Given(&o.Timeout, "post-process-timeout", "end the --post-process command after `DURATION` (default: 10m)"),
 	}
 }

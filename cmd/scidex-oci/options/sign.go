@@ -11,8 +11,8 @@ var signFlags = []string{"sign-key", "sign-command", "sign-public-key"}
 // SignFlags are the flags of Sign.
 func (g *Global) SignFlags() []*Flag {
 	return inGroup(spec.GroupOutputs,
-		Given(&g.Sign.Key, signFlags[0], "sign a statement of each run with the private key in `FILE`, as \"key new\" makes it, and run nothing where that cannot be; see docs/statement.md"),
-		Given(&g.Sign.Command, signFlags[1], "have `COMMAND` sign instead of --sign-key: it gets what is to be signed on standard input and prints the Ed25519 signature, 64 bytes or base64; split as a shell does, without one; it is also called before each run, to see that it can"),
+		Given(&g.Sign.Key, signFlags[0], "sign a statement of each run with the private key in `FILE`, as made by \"key new\"; if it cannot sign, run nothing; see docs/statement.md"),
+		Given(&g.Sign.Command, signFlags[1], "have `COMMAND` sign instead of --sign-key: it reads what is to be signed from standard input and prints the Ed25519 signature, 64 bytes or base64. It is split into words as a shell would, but no shell runs it. It is also called before each run, to check that it works"),
 		Given(&g.Sign.PublicKey, signFlags[2], "the public key in `FILE` is that of --sign-command"),
 	)
 }
