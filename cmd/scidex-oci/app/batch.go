@@ -57,27 +57,28 @@ The first SIGINT, SIGQUIT, SIGTERM or SIGHUP drains: nothing is started any more
 grace period, or at once by a second signal. scidex-oci stop ID ends only one run. With --fail-fast or --max-failures
 nothing more is started after that many failures, and what runs comes to its end.
 
---resume needs an "id" on each line. What a batch before has completed, or has seen fail, is not run again: its recorded
-result is printed and counts for the exit code. A run that ended in an error, was canceled or lost is run again as the
-next attempt; of one whose post-process command has failed that command alone is called again. A line whose request is
-not the recorded one is refused, with what has changed, unless that is its labels.
+--resume needs an "id" on each line. A line that is complete or has failed is not run again: its recorded result is
+printed and counts for the exit code. A line that ended in an error, was canceled or lost is run again as the next
+attempt. If only its post-process command has failed, only that command is called again. A line whose request has
+changed is refused, and the message says what has changed; a change of labels does not count.
 
---rerun is --resume that runs lines again that have ended, too: as the next attempt, with the request and the script as they are
-now. Earlier attempts are kept. failed are those whose last attempt is not complete, changed those whose request or script is not
-that of their last attempt, and all are all. Of the others none is refused because it has changed. What data, inputs, projects and
-images contain is not compared: after a change of these give all.
+--rerun includes --resume, and also runs lines again that have ended, as the next attempt, with the request and the script as they are now.
+Earlier attempts are kept. With failed these are the lines whose last attempt is not complete, with changed those whose
+request or script is not that of their last attempt, with all every line. No other line is refused because it has
+changed. The contents of data, inputs, projects and images are not compared: after a change of these give all.
 
---sweep makes the lines in place of FILE: one for each combination of the values, which change the faster the later they
-are given. NAME=VALUES is a list, lr=0.1,0.01, or a range of integers, seed=0..199 or n=0..100..10. Each line has its values
-as arguments behind those of the command or script, --seed 0 --lr 0.1, and as labels, and the name of the sweep as the
-label "sweep": that of --label sweep=NAME, else one is made. Its id is made of these. So a sweep with a name goes on with
---resume or --rerun, also with more values, and scidex-oci table --label sweep=NAME joins its outputs. It has at most 1000000 lines.
+--sweep makes the lines instead of reading FILE: one for each combination of the values. The values of the last --sweep
+change first. NAME=VALUES is a list, lr=0.1,0.01, or a range of integers, seed=0..199 or n=0..100..10. Each line has its
+values as arguments after those of the command or script, --seed 0 --lr 0.1, and as labels. The label "sweep" has the name
+of the sweep, that of --label sweep=NAME or a new one. The id of a line is made of its values and that name. So a sweep
+with a name can go on with --resume or --rerun, also with more values, and scidex-oci table --label sweep=NAME joins its
+outputs. A sweep has at most 1000000 lines.
 
 --export DIR writes the outputs of each run to DIR/ID and scidex-result.json after them, when it is committed, whatever the
-state; a line with an "export" of its own has them there alone. A run that DIR/ID has whole is not written again, and with
---resume what is complete and not there is written. A line that would run again, and has another attempt there, is refused
-without --overwrite. A failed export is an error of the line; the catalog keeps its run as
-it ended.
+state; if a line has an "export" of its own, they are written only there. If DIR/ID has all of a run, nothing is written again;
+with --resume the outputs of a complete run that are missing there are written. A line that would run again is refused if
+DIR/ID has another attempt, unless --overwrite is given. If an export fails, its line is an error; the catalog keeps the
+run as it ended.
 
 ` + batchExitCodes,
 		Flags:  o.flags(p.Options),

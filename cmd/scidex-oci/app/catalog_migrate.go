@@ -15,8 +15,8 @@ func newCatalogMigrate(p *command.Program) *cli.Command {
 		Name:      "migrate",
 		Usage:     "bring the schema of the catalog to the version of this program",
 		UsageText: "scidex-oci catalog migrate",
-		Description: `Every command does so by itself where it may. A PostgreSQL role that may not change the schema needs
-this, run by a member of scidex_admin. SQLite is backed up before; PostgreSQL is yours to back up. In PostgreSQL the
+		Description: `Every command does this by itself if it may. If a PostgreSQL role may not change the schema, a member of
+scidex_admin has to run this command. SQLite is backed up before; PostgreSQL is yours to back up. In PostgreSQL the
 tables of the queue (submit, worker) are made and migrated with it.`,
 		Action: func(c *cli.Context) error {
 			if _, err := command.Args(c, 0, 0); err != nil {

@@ -48,7 +48,7 @@ func (o *listOptions) flags() []cli.Flag {
 		o.filter.TextFlag(),
 		options.Bool(&o.watch, "watch", "on a terminal: show the list again every second, until Ctrl-C", "w"),
 		options.Bool(&o.json, "json", "one JSON object a line"),
-		options.Bool(&o.quiet, "quiet", "names only, for other commands: ID, or ID@ATTEMPT where it is not the last attempt", "q"),
+		options.Bool(&o.quiet, "quiet", "names only, for other commands: ID, or ID@ATTEMPT if that is not the last attempt", "q"),
 	)...)
 }
 

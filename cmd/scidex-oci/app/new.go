@@ -52,7 +52,7 @@ type newOptions struct {
 func (o *newOptions) flags() []cli.Flag {
 	return options.List(
 		options.Given(&o.out, "out", "write to `FILE`; - is standard output (default: analysis.yaml)", "o"),
-		options.Bool(&o.overwrite, "overwrite", "replace FILE where it exists"),
+		options.Bool(&o.overwrite, "overwrite", "replace FILE if it exists"),
 	)
 }
 

@@ -27,7 +27,7 @@ func newPostProcessCommand(p *command.Program) *cli.Command {
 		Description: `For a run whose post-process command has not succeeded, or whose scidex-oci was killed while it ran. The
 command is that of the flag, its variable or the config file; what the catalog says of an earlier one is never
 called. Its environment has SCIDEX_ANALYSIS_ID and SCIDEX_ATTEMPT, and whatever it writes should replace what it
-has written for these two before. Exit code 0 where it has succeeded, else 125.`,
+has written for these two before. Exit code 0 if it has succeeded, else 125.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {
 			given, err := command.Args(c, 1, 1)
@@ -47,7 +47,7 @@ type postProcessOptions struct {
 
 func (o *postProcessOptions) flags() []cli.Flag {
 	return options.List(append(o.hook.Flags(),
-		options.Bool(&o.again, "again", "also where it has succeeded before, or none was called"),
+		options.Bool(&o.again, "again", "also if it has succeeded before, or if none was called"),
 		options.Bool(&o.json, "json", "print the result as run --json does"),
 	)...)
 }

@@ -33,7 +33,7 @@ their limits. Each target is first reached from outside: one that does not answe
 is inconclusive. Prints a line for each check and keeps the report in the catalog.
 
 A target is HOST:PORT, a URL (postgres, http, https, tcp), the absolute path of a socket, or @NAME for an
-abstract one. Without --target: --db where it is PostgreSQL, localhost:5432, and the sockets of PostgreSQL
+abstract one. Without --target: --db if it is PostgreSQL, localhost:5432, and the sockets of PostgreSQL
 in /run/postgresql, /var/run/postgresql and /tmp.
 
 With --allow-host it also asks the proxy of the run for all of these, for cloud metadata and for a host that is

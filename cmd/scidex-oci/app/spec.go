@@ -38,7 +38,7 @@ func (o *specOptions) flags(g *options.Global) []cli.Flag {
 		flag.Hidden = flag.Hidden || !flag.TakesValue()
 	}
 	return options.List(append(flags,
-		options.Given(&o.bundle, "bundle", "write a bundle into the directory `DIR` that runc can run, in place of printing"),
+		options.Given(&o.bundle, "bundle", "write a bundle into the directory `DIR` that runc can run, instead of printing"),
 	)...)
 }
 
