@@ -103,6 +103,7 @@ func TestOf(t *testing.T) {
 	}
 	scratch := func(names ...string) func(*Facts) { return func(f *Facts) { f.Ended.Exit.Scratch = names } }
 	state := func(s outcome.State) func(*Facts) { return func(f *Facts) { f.Outcome.State = s } }
+	line := func(f *Facts) { f.Caller.Line = true }
 	environment := func(f *Facts) { f.Caller.Environment = "/home/ada/my env" }
 	script := func(text string) func(*Facts) {
 		return func(f *Facts) {
@@ -150,7 +151,9 @@ func TestOf(t *testing.T) {
 		"time, denied":          {facts(outcome.ReasonTimeout, "", func(f *Facts) { f.Ended.Report.Evidence.PidsDenied = 3 }), PidsLimit, []string{"--pids"}},
 		"threads, complete":     {facts(exit, "OpenBLAS: pthread_create failed: Resource temporarily unavailable\n", state(outcome.Complete)), PidsLimit, []string{"100", "--pids"}},
 		"pip, complete":         {facts(exit, "error: externally-managed-environment\n", state(outcome.Complete)), NoPrivileges, []string{"install packages"}},
-		"time":                  {facts(outcome.ReasonTimeout, ""), TimeLimit, []string{"--timeout"}},
+		"time":                  {facts(outcome.ReasonTimeout, ""), TimeLimit, []string{"give it more time with --timeout DURATION"}},
+		"time of a line":        {facts(outcome.ReasonTimeout, "", line), TimeLimit, []string{`give it more time with "timeout" in its line of the batch, or with --timeout DURATION if the line does not set it`}},
+		"work of a line":        {facts(outcome.ReasonWorkFull, "", line), WorkLimit, []string{`"work_size" or "work_files" in its line of the batch, or with --work-size SIZE or --work-files N if`}},
 		"work full":             {facts(outcome.ReasonWorkFull, ""), WorkLimit, []string{"--work-size", "--work-files"}},
 		"one file":              {facts(exit, trace+"OSError: [Errno 27] File too large\n", workSize), WorkLimit, []string{"one file may hold 16MiB, also in /tmp: allow more with --work-size SIZE"}},
 		"one file, dd":          {facts(outcome.ReasonSignal, "", signal("SIGXFSZ"), workSize), WorkLimit, []string{"one file may hold 16MiB"}},

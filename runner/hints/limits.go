@@ -22,6 +22,20 @@ var (
 	threadError = pattern(`(can't start new thread|[Rr]esource temporarily unavailable|fork: retry|unable to create (?:new )?(?:native )?thread)`)
 )
 
+// raised is what raises a limit: flags, but in a line of a batch its fields, which win over the flags.
+func (f Facts) raised(flags ...string) string {
+	said := strings.Join(flags, " or ")
+	if !f.Caller.Line {
+		return said
+	}
+	var fields []string
+	for _, flag := range flags {
+		name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), " ")
+		fields = append(fields, strconv.Quote(strings.ReplaceAll(name, "-", "_")))
+	}
+	return fmt.Sprintf("%s in its line of the batch, or with %s if the line does not set it", strings.Join(fields, " or "), said)
+}
+
 func memoryLimit(f Facts) string {
 	memory := format.Size(int64(f.Ended.Analysis.Memory))
 	asked := f.askedMemory()
@@ -29,13 +43,13 @@ func memoryLimit(f Facts) string {
 	case f.Host.Memory > 0 && asked > f.Host.Memory:
 		return fmt.Sprintf("the analysis asked for %s at once, and this host has %s: compute in parts", format.Size(asked), format.Size(f.Host.Memory))
 	case f.Outcome.Reason == outcome.ReasonOutOfMemory:
-		return fmt.Sprintf("the run may use %s of memory: give it more with --memory SIZE", memory)
+		return fmt.Sprintf("the run may use %s of memory: give it more with %s", memory, f.raised("--memory SIZE"))
 	case f.find(memoryError) == "":
 		return ""
 	case f.bestEffort():
-		return fmt.Sprintf("under best effort each process may use %s of memory: give it more with --memory SIZE", memory)
+		return fmt.Sprintf("under best effort each process may use %s of memory: give it more with %s", memory, f.raised("--memory SIZE"))
 	}
-	return fmt.Sprintf("the analysis got no more memory; the run may use %s: give it more with --memory SIZE", memory)
+	return fmt.Sprintf("the analysis got no more memory; the run may use %s: give it more with %s", memory, f.raised("--memory SIZE"))
 }
 
 // askedMemory is the size in bytes that numpy or R could not allocate; 0 if none is named.
@@ -53,14 +67,14 @@ func (f Facts) askedMemory() int64 {
 func pidsLimit(f Facts) string {
 	switch {
 	case f.outOfTimeByPids():
-		return fmt.Sprintf("the run may have %d processes and threads, and could not start more: it may have waited for them until its time was over; allow more with --pids N", f.Ended.PidsLimit)
+		return fmt.Sprintf("the run may have %d processes and threads, and could not start more: it may have waited for them until its time was over; allow more with %s", f.Ended.PidsLimit, f.raised("--pids N"))
 	case f.Outcome.Reason == outcome.ReasonPidsLimit:
 	case f.seen(threadError) == "":
 		return ""
 	case f.bestEffort():
-		return fmt.Sprintf("under best effort the limit of %d counts all processes and threads of one user id: allow more with --pids N", f.Ended.PidsLimit)
+		return fmt.Sprintf("under best effort the limit of %d counts all processes and threads of one user id: allow more with %s", f.Ended.PidsLimit, f.raised("--pids N"))
 	}
-	return fmt.Sprintf("the run may have %d processes and threads: allow more with --pids N", f.Ended.PidsLimit)
+	return fmt.Sprintf("the run may have %d processes and threads: allow more with %s", f.Ended.PidsLimit, f.raised("--pids N"))
 }
 
 // outOfTimeByPids reports whether a run that timed out had lacked processes: pools wait for workers that never start.
@@ -72,22 +86,22 @@ func timeLimit(f Facts) string {
 	if f.Outcome.Reason != outcome.ReasonTimeout || f.outOfTimeByPids() {
 		return ""
 	}
-	return fmt.Sprintf("the run may take %v: give it more time with --timeout DURATION", time.Duration(f.Ended.Analysis.Timeout))
+	return fmt.Sprintf("the run may take %v: give it more time with %s", time.Duration(f.Ended.Analysis.Timeout), f.raised("--timeout DURATION"))
 }
 
 func workLimit(f Facts) string {
 	a, full := f.Ended.Analysis, f.Ended.Report.Evidence
 	switch {
 	case f.fileTooLarge():
-		return fmt.Sprintf("one file may hold %s, also in /tmp: allow more with --work-size SIZE", format.Size(int64(a.WorkSize)))
+		return fmt.Sprintf("one file may hold %s, also in /tmp: allow more with %s", format.Size(int64(a.WorkSize)), f.raised("--work-size SIZE"))
 	case f.Outcome.Reason != outcome.ReasonWorkFull:
 		return ""
 	case full.WorkBytes > int64(a.WorkSize):
-		return fmt.Sprintf("/work may hold %s: give it more with --work-size SIZE", format.Size(int64(a.WorkSize)))
+		return fmt.Sprintf("/work may hold %s: give it more with %s", format.Size(int64(a.WorkSize)), f.raised("--work-size SIZE"))
 	case full.WorkFiles > a.WorkFiles:
-		return fmt.Sprintf("/work may hold %d names: give it more with --work-files N", a.WorkFiles)
+		return fmt.Sprintf("/work may hold %d names: give it more with %s", a.WorkFiles, f.raised("--work-files N"))
 	}
-	return fmt.Sprintf("/work may hold %s and %d names: give it more with --work-size SIZE or --work-files N", format.Size(int64(a.WorkSize)), a.WorkFiles)
+	return fmt.Sprintf("/work may hold %s and %d names: give it more with %s", format.Size(int64(a.WorkSize)), a.WorkFiles, f.raised("--work-size SIZE", "--work-files N"))
 }
 
 // fileTooLarge reports whether the limit of one file, which a /work in memory does not have, stopped the analysis.
@@ -108,7 +122,7 @@ func logTruncated(f Facts) string {
 		result.Log
 	}{{"standard output", f.Logs.Stdout}, {"standard error", f.Logs.Stderr}} {
 		if kept := int64(f.Ended.Analysis.LogSize); log.Truncated && log.Bytes > kept {
-			return fmt.Sprintf("of %s the first %s of %s are kept: keep more with --log-size SIZE", log.name, format.Size(kept), format.Size(log.Bytes))
+			return fmt.Sprintf("of %s the first %s of %s are kept: keep more with %s", log.name, format.Size(kept), format.Size(log.Bytes), f.raised("--log-size SIZE"))
 		}
 	}
 	return ""

@@ -25,6 +25,7 @@ type Caller struct {
 	Dir         string // its working directory
 	Environment string // its active environment (VIRTUAL_ENV or CONDA_PREFIX); empty: none
 	Root        bool   // it is the host's root
+	Line        bool   // the analysis is a line that a person wrote for a batch
 }
 
 // Switches are what a command asks of each of its runs. Whoever makes requests embeds them, so that a further one is passed on.

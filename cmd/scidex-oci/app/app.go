@@ -17,7 +17,8 @@ are harvested, committed to a catalog and a blob store, and everything else of i
 Every flag has an environment variable, SCIDEX_OCI_ and its name in capitals with underscores
 (--log-size is SCIDEX_OCI_LOG_SIZE; several values of a repeatable flag are separated by commas).
 A variable that begins so and that nothing reads is named on standard error.
-A flag wins over its variable, that over the manifest, that over the config file.
+A flag wins over its variable, that over the manifest, that over the config file. In a batch the fields of a
+line win over all of these.
 
 A run is named by its ID (the last attempt), ID@1 (the first) or @last, and a unique prefix of the ID will do but for
 rm, stop and run --again.

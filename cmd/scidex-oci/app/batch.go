@@ -44,7 +44,7 @@ func newBatchCommand(p *command.Program) *cli.Command {
 		UsageText: "scidex-oci batch [flags of run] [--jobs N] [--resume | --rerun WHICH] FILE|-\nscidex-oci batch --sweep NAME=VALUES... [flags of run] -- COMMAND [ARG...]",
 		ArgsUsage: "FILE, or - for standard input",
 		Description: `Each line of FILE is one JSON object: a manifest like that of run --file. The flags of this command are its
-defaults. Blank lines are skipped; relative paths are relative to the file. A file is checked whole before the
+defaults; a field of the line wins. Blank lines are skipped; relative paths are relative to the file. A file is checked whole before the
 first start, also for scripts, inputs and images that do not exist: if a line is bad, all bad lines are named, each
 result has its number as "line", and nothing is run. Standard input is read as it comes, and with --resume what a line
 names may be gone: there a bad line becomes a result, error (request), and the others run.

@@ -57,9 +57,11 @@ func (b *batchInvocation) source() batch.Source {
 
 // runs makes a run of each line, and shows its progress.
 func (b *batchInvocation) runs() *dispatch.Runs {
+	caller := b.lines.Caller()
+	caller.Line = b.lines.SweepName() == "" // nobody wrote the lines of a sweep
 	r := &dispatch.Runs{
 		Host: b.stores.Host, Pool: b.pool,
-		Switches: b.request.Switches, Caller: b.lines.Caller(),
+		Switches: b.request.Switches, Caller: caller,
 		Outage:    &dispatch.Outage{Catalog: b.stores.Catalog, Tell: b.printOutage},
 		Suspended: &b.suspended, At: b.refusedAt, Started: b.started, Used: b.used,
 	}

@@ -103,7 +103,7 @@ func split(groups, others []manual.Group) (own []manual.Group, shared []string) 
 
 func manifestPage() string {
 	text := page("Fields of a manifest", `A manifest is a file in YAML or JSON for `+"`run -f FILE`"+`, and one object a line for `+"`batch`"+
-		`. It is flat, and a field that is not listed here is refused. Relative paths are relative to the file. A flag overrides its field.
+		`. It is flat, and a field that is not listed here is refused. Relative paths are relative to the file. A flag of `+"`run`"+` overrides its field; in a batch a field of a line overrides the flag.
 [manifest.json](../schema/manifest.json) has the types and bounds.`)
 	for _, group := range spec.Groups() {
 		text += "## " + group + "\n\n| field | flag | what | example |\n|---|---|---|---|\n"
