@@ -49,6 +49,9 @@ def _keyword(found: re.Match[str]) -> str:
         return found[0]  # of a command that a person types
     if value is None or value in _NO_VALUE:
         return name if value is None else f"{name} {value}"
+    if name == "env" and "=" in value:
+        key, _, text = value.partition("=")
+        return f"env={{{json.dumps(key)}: {json.dumps(text)}}}"
     plain = value
     if not _PLACE_OR_NUMBER.fullmatch(value) and not value.startswith('"'):
         words = _split(value)

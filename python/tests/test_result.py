@@ -64,6 +64,7 @@ class ResultTest(unittest.TestCase):
                 ("a program is missing: add --data o'x", "a program is missing: add --data o'x"),
                 ("run it with -- sh -c 'a", "run it with -- sh -c 'a"),
                 ("run with --ids self", 'run with ids="self"'),
+                ("Python says where with --env PYTHONFAULTHANDLER=1; another", 'Python says where with env={"PYTHONFAULTHANDLER": "1"}; another'),
                 ("choose another directory or add --overwrite", "choose another directory or add overwrite=True"),
                 ("--cpus 4 is above the 2 that this host has", "cpus=4 is above the 2 that this host has"),
                 ("no file, so --export has nothing to copy", "no file, so export has nothing to copy"),
