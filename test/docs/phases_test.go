@@ -46,7 +46,7 @@ func phaseRows(t *testing.T) (rows []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, found := strings.Cut(string(page), "| phase | package | hands on |\n|---|---|---|\n")
+	_, table, found := strings.Cut(string(page), "| phase | package | the package returns |\n|---|---|---|\n")
 	if !found {
 		t.Fatal("docs/ARCHITECTURE.md has no table of phases")
 	}
