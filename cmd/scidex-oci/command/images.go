@@ -3,13 +3,11 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
-	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/rootfs/image"
 	"github.com/scidex-ai/scidex-oci/runner/plan"
 )
@@ -21,7 +19,7 @@ func OpenImages(p *Program) (*image.Store, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(s.Root, 0o700); err != nil {
-		return nil, fmt.Errorf("directory %q cannot be made: %w; give another place with --root DIR", s.Root, userdir.Plain(err))
+		return nil, stores.CannotMake(s.Root, err)
 	}
 	return image.Open(filepath.Join(s.Root, plan.ImagesDir))
 }
