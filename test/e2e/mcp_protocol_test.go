@@ -339,6 +339,47 @@ func TestMCPKey(t *testing.T) {
 	h.mustRefuse([]string{"mcp", "--http", "127.0.0.1:0", "--key-file", "open"}, "--key-file", "chmod 600")
 }
 
+// TestMCPDrainsWaits: SIGTERM ends a wait for a run of another process.
+func TestMCPDrainsWaits(t *testing.T) {
+	h := newHarness(t)
+	s := h.serve()
+	other := h.id("other")
+	s.send("run", s.stays(other, nil))
+	h.logged(other, "ready")
+	cmd := h.command(theHost.bin, "--root", h.root, "mcp")
+	cmd.Stderr = os.Stderr
+	to, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(to, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait_run","arguments":{"run":%q,"wait":3600}}}
+{"jsonrpc":"2.0","id":3,"method":"ping"}
+`, other)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := bufio.NewReader(stdout)
+	for answer := ""; !strings.Contains(answer, `"id":3`); { // then the wait has been read
+		if answer, err = from.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.tell(cmd, syscall.SIGTERM)
+	if rest, err := io.ReadAll(from); err != nil || !strings.Contains(string(rest), `"id":2`) || !strings.Contains(string(rest), `"state":"running"`) {
+		t.Errorf("%s, %v", rest, err)
+	}
+	h.ended(cmd, 0) // without end-of-file
+	s.close(0)
+}
+
 // TestMCPDrains: SIGTERM lets a call end, and no new run is accepted.
 func TestMCPDrains(t *testing.T) {
 	h := newHarness(t)

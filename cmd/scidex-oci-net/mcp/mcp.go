@@ -76,7 +76,7 @@ func serveTools(ctx context.Context, s *serve.Service, accept transport) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer s.HandleSignals(stop)()
-	t := newTools(s, scratch.Name())
+	t := newTools(s, scratch.Name(), ctx.Done())
 	err = accept(ctx, t)
 	stop()
 	t.calls.Wait()
@@ -86,10 +86,13 @@ func serveTools(ctx context.Context, s *serve.Service, accept transport) error {
 
 // newTools makes the tools of a service. What the operator has not given is not there: ./data and ./docs of the directory that a
 // client happens to start this command in are not meant.
-func newTools(s *serve.Service, scratch string) *tools {
+func newTools(s *serve.Service, scratch string, drained <-chan struct{}) *tools {
 	under := &s.Lines.Under
 	under.Data, under.Docs = cmp.Or(under.Data, spec.None), cmp.Or(under.Docs, spec.None)
-	return &tools{Service: s, scratch: scratch, bounds: under.WithDefaults(), slots: make(chan struct{}, mostCalls), looks: make(chan struct{}, 1), arguments: map[string]reflect.Type{}}
+	return &tools{
+		Service: s, scratch: scratch, bounds: under.WithDefaults(), drained: drained,
+		slots: make(chan struct{}, mostCalls), looks: make(chan struct{}, 1), arguments: map[string]reflect.Type{},
+	}
 }
 
 // server is the server of the protocol with all tools.

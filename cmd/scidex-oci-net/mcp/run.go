@@ -61,7 +61,7 @@ type waitInput struct {
 	Wait *float64 `json:"wait,omitempty" jsonschema:"seconds, at most 3600 (default 60)"`
 }
 
-// waitRun answers when a run has ended, or wait is over: then it goes on.
+// waitRun answers when a run has ended, or while it goes on: when wait is over or this server ends.
 func (t *tools) waitRun(ctx context.Context, r *mcp.CallToolRequest, in waitInput) (*mcp.CallToolResult, runOutput, error) {
 	if in.Wait == nil {
 		in.Wait = new(float64)
@@ -85,6 +85,7 @@ func (t *tools) waitRun(ctx context.Context, r *mcp.CallToolRequest, in waitInpu
 	select {
 	case err = <-ended:
 	case <-over:
+	case <-t.drained:
 	}
 	if err != nil {
 		return nil, runOutput{}, t.refused(err)

@@ -21,9 +21,10 @@ const mostCalls = 64
 // tools are what a model can call.
 type tools struct {
 	*serve.Service
-	scratch string        // a directory for what models have written, until it is in a run
-	bounds  spec.Analysis // its limits are the highest that a call may ask for
-	slots   chan struct{} // one for each run that has not ended
+	scratch string          // a directory for what models have written, until it is in a run
+	bounds  spec.Analysis   // its limits are the highest that a call may ask for
+	drained <-chan struct{} // closed when a signal has ended the runs, or the client has gone
+	slots   chan struct{}   // one for each run that has not ended
 	calls   sync.WaitGroup
 	open    sessions      // with their calls and runs
 	runs    sync.Map      // *run by id, of those that have not ended
