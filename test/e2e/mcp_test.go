@@ -596,7 +596,7 @@ func (a *agent) started(ctx context.Context, ended chan<- error) string {
 // TestMCPWait: a run goes on without its call, what it prints comes while a call waits for it, and it ends with its client.
 func TestMCPWait(t *testing.T) {
 	h := newHarness(t)
-	a := h.agent()
+	a := h.agent("--jobs", "4")
 	const stays = "print('ready', flush=True)\nimport time; time.sleep(600)"
 	began, _ := a.tool("run_code", args{"code": stays, "wait": false, "files": args{"a.txt": "a"}})
 	if began.State != "queued" && began.State != "running" {
@@ -620,9 +620,13 @@ func TestMCPWait(t *testing.T) {
 		t.Error("a canceled call was answered")
 	}
 	noisy, _ := a.tool("run_code", args{"code": "import time\nwhile True:\n  print('\\x1b[2Jnoise', flush=True)\n  time.sleep(.1)", "wait": 0})
+	until(t, hangTimeout, "it is the last", func() bool {
+		got, _ := a.tool("get_run", args{"run": "@last"})
+		return got.ID == noisy.ID
+	})
 	ended := make(chan *mcp.CallToolResult, 1)
 	go func() {
-		r, _ := a.CallTool(t.Context(), &mcp.CallToolParams{Name: "wait_run", Arguments: args{"run": noisy.ID, "wait": 3600}, Meta: mcp.Meta{"progressToken": "noise"}})
+		r, _ := a.CallTool(t.Context(), &mcp.CallToolParams{Name: "wait_run", Arguments: args{"run": "@last", "wait": 3600}, Meta: mcp.Meta{"progressToken": "noise"}})
 		ended <- r
 	}()
 	until(t, hangTimeout, "what it prints comes", func() bool {
@@ -630,16 +634,17 @@ func TestMCPWait(t *testing.T) {
 		defer a.mu.Unlock()
 		return strings.Contains(strings.Join(a.progress["noise"], ""), "\\x1b[2Jnoise\n")
 	})
+	short, _ := a.tool("run_code", args{"code": "print(1)"}) // is the last then
 	if got, _ := a.tool("stop_run", args{"run": noisy.ID, "now": true}); got.State != "canceled" {
 		t.Errorf("%+v", got)
 	}
-	if got := <-ended; got == nil || !got.IsError || a.parse(got).State != "canceled" {
+	if got := <-ended; got == nil || !got.IsError || a.parse(got).ID != noisy.ID || a.parse(got).State != "canceled" {
 		t.Errorf("%+v", got)
 	}
 	if got := h.show(began.ID); got.State != "running" {
 		t.Errorf("after a canceled wait_run: %+v", got)
 	}
-	short, _ := a.tool("run_code", args{"code": "print(1)", "wait": false})
+	short, _ = a.tool("run_code", args{"code": "print(1)", "wait": false})
 	if got, _ := a.tool("wait_run", args{"run": short.ID, "wait": 3600}); got.State != "complete" || got.Stdout.Text != "1\n" {
 		t.Errorf("%+v", got)
 	}

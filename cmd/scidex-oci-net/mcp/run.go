@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch/engine"
 )
 
@@ -72,25 +73,35 @@ func (t *tools) waitRun(ctx context.Context, r *mcp.CallToolRequest, in waitInpu
 		return nil, runOutput{}, err
 	}
 	defer stop()
-	if own, ok := t.runs.Load(in.Run); ok {
+	name := in.Run
+	if name == "@last" { // later that may be another run
+		last, err := t.find(ctx, name)
+		if err != nil {
+			return nil, runOutput{}, err
+		}
+		name = last.ID
+	}
+	if own, ok := t.runs.Load(name); ok {
 		defer own.(*run).feed.passOn(ctx, r)()
 	}
 	waits, cancel := t.open.enter(ctx, r.Session)
 	defer cancel()
-	ended := make(chan error, 1)
+	var as result.Result
+	ended := make(chan struct{})
 	go func() {
-		_, err := t.Engine.Wait(waits, in.Run)
-		ended <- err
+		defer close(ended)
+		as, err = t.Engine.Wait(waits, name)
 	}()
 	select {
-	case err = <-ended:
+	case <-ended:
+		if err != nil {
+			return nil, runOutput{}, t.refused(err)
+		}
+		return t.answer(ctx, as)
 	case <-over:
 	case <-t.drained:
 	}
-	if err != nil {
-		return nil, runOutput{}, t.refused(err)
-	}
-	return t.current(ctx, in.Run)
+	return t.current(ctx, name)
 }
 
 // after is a channel that says when so many seconds are over; nil: never.
