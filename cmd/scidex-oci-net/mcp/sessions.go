@@ -37,19 +37,17 @@ func (s *sessions) enter(ctx context.Context, session *mcp.ServerSession) (_ con
 	}
 }
 
-// endWith ends what is left of a session when it has ended.
+// endWith ends what is left of a session when it has ended. What enters afterwards begins a new list, and is ended likewise.
 func (s *sessions) endWith(session *mcp.ServerSession) {
 	_ = session.Wait() // why does not matter
-	s.end(session.ID())
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.cancel(session.ID())
 	delete(s.calls, session.ID())
 }
 
-// end cancels the calls and runs of a session.
-func (s *sessions) end(session string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// cancel cancels the calls and runs of a session. s.mu is held.
+func (s *sessions) cancel(session string) {
 	for cancel := range s.calls[session] {
 		(*cancel)()
 	}
@@ -59,7 +57,9 @@ func (s *sessions) end(session string) {
 func (s *sessions) ending(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if id := r.Header.Get("Mcp-Session-Id"); r.Method == http.MethodDelete && id != "" {
-			s.end(id)
+			s.mu.Lock()
+			s.cancel(id)
+			s.mu.Unlock()
 		}
 		next.ServeHTTP(w, r)
 	})
