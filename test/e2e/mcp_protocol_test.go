@@ -339,7 +339,7 @@ func TestMCPKey(t *testing.T) {
 	h.mustRefuse([]string{"mcp", "--http", "127.0.0.1:0", "--key-file", "open"}, "--key-file", "chmod 600")
 }
 
-// TestMCPDrainsWaits: SIGTERM ends a wait for a run of another process.
+// TestMCPDrainsWaits: waits for a run of another process are bounded, and SIGTERM ends them.
 func TestMCPDrainsWaits(t *testing.T) {
 	h := newHarness(t)
 	s := h.serve()
@@ -360,20 +360,22 @@ func TestMCPDrainsWaits(t *testing.T) {
 		_, err = fmt.Fprintf(to, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait_run","arguments":{"run":%q,"wait":3600}}}
-{"jsonrpc":"2.0","id":3,"method":"ping"}
 `, other)
+	}
+	for id := 100; err == nil && id < 164; id++ { // one too many with that above
+		_, err = fmt.Fprintf(to, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"wait_run","arguments":{"run":%q,"wait":3600}}}`+"\n", id, other)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	from := bufio.NewReader(stdout)
-	for answer := ""; !strings.Contains(answer, `"id":3`); { // then the wait has been read
+	for answer := ""; !strings.Contains(answer, "64 calls wait"); { // then all have been read
 		if answer, err = from.ReadString('\n'); err != nil {
 			t.Fatal(err)
 		}
 	}
 	h.tell(cmd, syscall.SIGTERM)
-	if rest, err := io.ReadAll(from); err != nil || !strings.Contains(string(rest), `"id":2`) || !strings.Contains(string(rest), `"state":"running"`) {
+	if rest, err := io.ReadAll(from); err != nil || strings.Count(string(rest), `"state":"running"`) != 64 {
 		t.Errorf("%s, %v", rest, err)
 	}
 	h.ended(cmd, 0) // without end-of-file

@@ -91,7 +91,7 @@ func newTools(s *serve.Service, scratch string, drained <-chan struct{}) *tools 
 	under.Data, under.Docs = cmp.Or(under.Data, spec.None), cmp.Or(under.Docs, spec.None)
 	return &tools{
 		Service: s, scratch: scratch, bounds: under.WithDefaults(), drained: drained,
-		slots: make(chan struct{}, mostCalls), looks: make(chan struct{}, 1), arguments: map[string]reflect.Type{},
+		slots: make(chan struct{}, mostCalls), waits: make(chan struct{}, mostWaits), looks: make(chan struct{}, 1), arguments: map[string]reflect.Type{},
 	}
 }
 

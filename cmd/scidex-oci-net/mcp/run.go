@@ -16,6 +16,8 @@ const (
 	// mostWait bounds how long a call waits for a run, in seconds; usualWait is that of wait_run.
 	mostWait  = 3600
 	usualWait = 60
+	// mostWaits bounds the calls that wait for runs of other processes: each keeps a thread.
+	mostWaits = 64
 )
 
 // run is a run of this server until nothing of it is left here but its record.
@@ -84,12 +86,22 @@ func (t *tools) waitRun(ctx context.Context, r *mcp.CallToolRequest, in waitInpu
 	if own, ok := t.runs.Load(name); ok {
 		defer own.(*run).feed.passOn(ctx, r)()
 	}
+	leave := func() {}
+	if _, own := t.Engine.Job(name); !own {
+		select {
+		case t.waits <- struct{}{}:
+			leave = func() { <-t.waits }
+		default:
+			return nil, runOutput{}, fmt.Errorf("%d calls wait for runs that this server has not started; ask again when one of them is answered", mostWaits)
+		}
+	}
 	waits, cancel := t.open.enter(ctx, r.Session)
 	defer cancel()
 	var as result.Result
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		defer leave()
 		as, err = t.Engine.Wait(waits, name)
 	}()
 	select {

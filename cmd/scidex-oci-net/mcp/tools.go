@@ -25,10 +25,11 @@ type tools struct {
 	bounds  spec.Analysis   // its limits are the highest that a call may ask for
 	drained <-chan struct{} // closed when a signal has ended the runs, or the client has gone
 	slots   chan struct{}   // one for each run that has not ended
+	waits   chan struct{}   // one for each wait for a run of another process
 	calls   sync.WaitGroup
 	open    sessions      // with their calls and runs
 	runs    sync.Map      // *run by id, of those that have not ended
-	looks   chan struct{} // for the one that looks for packages
+	looks   chan struct{} // for the one that looks for what a run has
 
 	arguments map[string]reflect.Type // by tool
 }
