@@ -3,6 +3,8 @@ package runner
 import (
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
@@ -41,6 +43,10 @@ func Queued(a spec.Analysis, version string) result.Result {
 
 // noRun is the result of a request that is no run now.
 func noRun(a spec.Analysis, o outcome.Outcome, version string) result.Result {
+	a.Secrets = slices.Clone(a.Secrets)
+	for i, name := range a.Secrets {
+		a.Secrets[i], _, _ = strings.Cut(name, "=") // it may be refused for the value that it has
+	}
 	raw, err := json.Marshal(a)
 	if err != nil {
 		raw = []byte("null")

@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
@@ -27,5 +28,14 @@ func TestUnopened(t *testing.T) {
 		if got := Refused(spec.Analysis{}, c.err, "v1").Reason; got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
+	}
+}
+
+// TestRefusedSecrets: the value that was given with a secret by mistake is in no result.
+func TestRefusedSecrets(t *testing.T) {
+	a := spec.Analysis{Secrets: []string{"TOKEN=s3cr3t", "KEY"}}
+	got := string(Refused(a, request.Refusal(errors.New("no")), "v1").Analysis)
+	if strings.Contains(got, "s3cr3t") || !strings.Contains(got, `["TOKEN","KEY"]`) || a.Secrets[0] != "TOKEN=s3cr3t" {
+		t.Errorf("%s of %q", got, a.Secrets)
 	}
 }
