@@ -207,6 +207,8 @@ func TestOf(t *testing.T) {
 		"no root filesystem":    {facts(outcome.ReasonNotFound, "", command("true"), root("etc/hosts"), func(f *Facts) { f.Ended.Analysis.Rootfs = dir + "/empty" }), ProgramMissing, []string{"empty has no programs in /usr/bin and /bin: choose a root filesystem with --rootfs"}},
 		"cd":                    {facts(outcome.ReasonNotFound, "", command("cd", "/data")), ProgramMissing, []string{`no shell reads the command, and cd is no program: run it with -- sh -c 'cd /data'`}},
 		"source of bash":        {facts(outcome.ReasonNotFound, "", command("source", "env")), ProgramMissing, []string{"run it with -- bash -c 'source env'"}},
+		"a command of any text": {facts(outcome.ReasonNotFound, "", command("ls | wc\n\x1b[2J"+strings.Repeat("x", 1000))), ProgramMissing, []string{"-- sh -c 'ls | wc " + strings.Repeat("x", 190) + "…"}},
+		"cd of any text":        {facts(outcome.ReasonNotFound, "", command("cd", "\n\x1b[2J"+strings.Repeat("x", 1000))), ProgramMissing, []string{"xx…"}},
 		"cd in one word":        {facts(outcome.ReasonNotFound, "", command("cd /data")), ProgramMissing, []string{"run it with -- sh -c 'cd /data'"}},
 		"a variable":            {facts(outcome.ReasonNotFound, "", command("N=1", "python3")), ProgramMissing, []string{"set a variable with --env N=1"}},
 		"sudo as command":       {facts(outcome.ReasonNotFound, "", command("sudo", "ls")), NoPrivileges, []string{"gain privileges: leave out sudo"}},

@@ -96,11 +96,11 @@ func (f Facts) needsShell() string {
 	}
 	switch {
 	case slices.Contains(ofShell, name):
-		return fmt.Sprintf("no shell reads the command, and %s is no program: run it with -- %s -c %s", name, shell, format.ShellQuote(format.ShellLine(f.Ended.Command...)))
+		return fmt.Sprintf("no shell reads the command, and %s is no program: run it with -- %s -c %s", name, shell, format.Line(format.ShellQuote(format.ShellLine(f.Ended.Command...)), 200))
 	case assignment().MatchString(name):
 		return "no shell reads the command, so this is the name of a program: set a variable with --env " + format.Line(name, 100)
 	case len(words) > 1 && (strings.ContainsAny(name, "|&;<>") || slices.Contains(ofShell, words[0]) || f.program(path.Base(words[0])) != ""):
-		return "no shell reads the command, so this is the name of one program: run it with -- sh -c " + format.ShellQuote(name)
+		return "no shell reads the command, so this is the name of one program: run it with -- sh -c " + format.Line(format.ShellQuote(name), 200)
 	}
 	return ""
 }
