@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import importlib
+import io
 import json
 import os
 import shutil
@@ -71,12 +72,14 @@ def standard_input(given: Optional[Input]) -> Iterator[Union[bytes, int, None]]:
 
 
 def _descriptor(file: Any) -> Union[bytes, int]:
-    """The descriptor of a file, or the content of what has none, such as io.StringIO."""
-    try:
-        return int(file.fileno())
-    except OSError:  # io.UnsupportedOperation is one
-        rest: Any = file.read()
-        return rest.encode() if isinstance(rest, str) else bytes(rest)
+    """The descriptor of a file that holds what is read from it, or else the rest: the one below gzip.open holds compressed bytes."""
+    plain: Any = file
+    for name in ("file", "buffer", "raw"):  # what tempfile, text and a buffer have below them
+        plain = getattr(plain, name, plain)
+    if isinstance(plain, io.FileIO):
+        return plain.fileno()
+    rest: Any = file.read()
+    return rest.encode() if isinstance(rest, str) else bytes(rest)
 
 
 @contextlib.contextmanager

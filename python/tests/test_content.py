@@ -1,11 +1,13 @@
 """code and files, against the real scidex-oci."""
 
 import asyncio
+import gzip
 import io
 import json
 import os
 import signal
 import subprocess
+import tarfile
 import tempfile
 import unittest
 from typing import Any, List
@@ -80,10 +82,19 @@ class ContentTest(Case):
         reader, writer = os.pipe()
         os.write(writer, b"a pipe")
         os.close(writer)
-        with open(path, "rb", buffering=0) as file, open(reader, "rb") as pipe:
+        with tarfile.open(self.dir / "in.tar", "w") as archive:
+            archive.add(path, "in.txt")
+        with gzip.open(self.dir / "in.gz", "wb") as packed:
+            packed.write(b"unpacked")
+        with open(path, "rb", buffering=0) as file, open(reader, "rb") as pipe, open(path, encoding="ascii") as text, \
+                tarfile.open(self.dir / "in.tar") as tar, gzip.open(self.dir / "in.gz") as unpacked, tempfile.NamedTemporaryFile() as named:
             file.readline()
+            named.write(b"named")
+            named.flush()
+            named.seek(0)
             for given, want in (("grün", "grün".encode()), (b"\xff\0", b"\xff\0"), (bytearray(b"x"), b"x"), ("", b""), (path, b"first\nsecond\n"),
-                                (io.StringIO("text"), b"text"), (io.BytesIO(b"bytes"), b"bytes"), (file, b"second\n"), (pipe, b"a pipe")):
+                                (io.StringIO("text"), b"text"), (io.BytesIO(b"bytes"), b"bytes"), (file, b"second\n"), (pipe, b"a pipe"),
+                                (text, b"first\nsecond\n"), (tar.extractfile("in.txt"), b"first\nsecond\n"), (unpacked, b"unpacked"), (named, b"named")):
                 with self.subTest(given):
                     self.assertEqual(scidex_oci.run(command=["cat"], stdin=given, tool=self.tool, check=True).stdout(), want)
         result = asyncio.run(scidex_oci.arun(code="print(input())", stdin="x", tool=self.tool, check=True))
