@@ -323,6 +323,26 @@ func TestMCPEnvironment(t *testing.T) {
 	a.end()
 }
 
+// TestMCPEnvironmentOfRuns: a model is told of what runs see, and of nothing that they are refused.
+func TestMCPEnvironmentOfRuns(t *testing.T) {
+	h := newHarness(t)
+	h.write("shared/lib/of_data.py", "", 0o644)
+	a := h.agent("--data", "shared", "--env", "PYTHONPATH=/data/lib")
+	if got, _ := a.tool("get_environment", args{"packages": "of_data"}); !slices.Equal(got.Packages, []string{"of_data"}) || got.Warning != "" {
+		t.Errorf("%+v", got)
+	}
+	a.end()
+	a = h.agent("--data", h.root)
+	r, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: "run_code", Arguments: args{"code": "1"}})
+	if err != nil || !r.IsError {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if got, _ := a.tool("get_environment", args{}); len(got.Files) > 0 || !strings.Contains(got.Warning, "data") || len(got.Limits) == 0 {
+		t.Errorf("%+v", got)
+	}
+	a.end()
+}
+
 // TestMCPFeedsOutputs: outputs of one call are inputs of the next, by their URI or their digest, and nothing else of the store is.
 func TestMCPFeedsOutputs(t *testing.T) {
 	h := newHarness(t)

@@ -5,31 +5,34 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/spec"
 )
 
-// packagesProgram prints what a run of Python can import.
+// environmentProgram prints what a run has.
 //
-//go:embed packages.py
-var packagesProgram string
+//go:embed environment.py
+var environmentProgram string
 
 const (
-	// mostPackages and mostData bound what an answer lists.
+	// mostPackages and mostData bound what an answer lists; mostLooked bounds the entries of directories that are looked at.
 	mostPackages = 200
 	mostData     = 100
-	// packagesTime and packagesMemory bound the run that looks for packages, below the operator's limits; packagesPrinted bounds what it prints.
-	packagesTime    = time.Minute
-	packagesMemory  = 512 << 20
-	packagesPrinted = 1 << 20
+	mostLooked   = 20_000
+	// lookTime and lookMemory bound the run that looks for all this, below the operator's limits; lookPrinted bounds what it prints.
+	lookTime    = time.Minute
+	lookMemory  = 512 << 20
+	lookPrinted = 4 << 20
 )
 
 // environmentInput chooses packages and files.
@@ -51,7 +54,7 @@ type environment struct {
 	Warning       string            `json:"warning,omitempty"`
 }
 
-// getEnvironment answers with what a run has. A run looks for packages, each time: what it finds is what the next run finds.
+// getEnvironment answers with what a run has. A run looks for it, each time: what it finds is what the next run finds.
 func (t *tools) getEnvironment(ctx context.Context, r *mcp.CallToolRequest, in environmentInput) (*mcp.CallToolResult, environment, error) {
 	out := environment{Languages: []string{}, Packages: []string{}, Files: []named{}, Limits: map[string]string{}, Network: network(t.bounds)}
 	for _, f := range spec.Fields() {
@@ -64,21 +67,20 @@ func (t *tools) getEnvironment(ctx context.Context, r *mcp.CallToolRequest, in e
 		return nil, out, err
 	}
 	defer leave()
-	out.addFiles(t.bounds, in.Files)
 	ctx, left := t.open.enter(ctx, r.Session)
 	defer left()
-	found, err := t.packages(ctx)
+	found, err := t.look(ctx, in.Files)
 	if err != nil {
-		t.Stores.Host.Log.Warn("the packages that a run can import were not found", "error", err)
-		out.Warning = "what a run can import could not be found: try it with run_code"
+		out.Warning = "what a run can import and read could not be found: " + format.Line(inFields.Replace(err.Error()), 500)
 		return nil, out, nil
 	}
 	out.addPackages(found, in.Packages)
+	out.addFiles(found)
 	return nil, out, nil
 }
 
-// packages are what packagesProgram prints.
-type packages struct {
+// seen is what environmentProgram prints. The root filesystem may be anyone's, so nothing is promised of it.
+type seen struct {
 	Python    string   `json:"python"`
 	Languages []string `json:"languages"`
 	Packages  []struct {
@@ -86,32 +88,57 @@ type packages struct {
 		Version string   `json:"version"`
 		Modules []string `json:"modules"` // that have other names
 	} `json:"packages"`
+	Files      []named `json:"files"`
+	FilesTotal int64   `json:"files_total"`
+	FilesLeft  bool    `json:"files_left"`
 }
 
-// packages looks for packages in a run of its own, as one of run_code is but for data. One looks at a time.
-func (t *tools) packages(ctx context.Context) (found packages, err error) {
+// look looks for what a run has in a run of its own, as one of run_code is. One looks at a time. files is a part of their paths.
+func (t *tools) look(ctx context.Context, files string) (found seen, err error) {
 	select {
 	case t.looks <- struct{}{}:
 		defer func() { <-t.looks }()
 	case <-ctx.Done():
 		return found, ctx.Err()
 	}
-	a, err := t.over(spec.Analysis{Command: []string{"python3", "-c", packagesProgram}, Data: spec.None, Docs: spec.None})
+	command := []string{"python3", "-c", environmentProgram, files, strconv.Itoa(mostData), strconv.Itoa(mostLooked)}
+	a, err := t.over(spec.Analysis{Command: append(command, shared(t.bounds)...)})
 	if err != nil {
 		return found, err
 	}
-	a.Timeout, a.Memory = min(t.bounds.Timeout, spec.Duration(packagesTime)), min(t.bounds.Memory, packagesMemory)
-	printed, err := t.Engine.Print(ctx, a, packagesPrinted)
+	a.Timeout, a.Memory = min(t.bounds.Timeout, spec.Duration(lookTime)), min(t.bounds.Memory, lookMemory)
+	a.DigestInputs = spec.DigestScript // nobody reads the digests
+	printed, err := t.Engine.Print(ctx, a, lookPrinted)
 	if err == nil {
 		err = json.Unmarshal(printed, &found)
 	}
 	return found, err
 }
 
+// shared are the paths inside of what the operator shares.
+func shared(bounds spec.Analysis) (paths []string) {
+	if bounds.Data != spec.None {
+		paths = append(paths, "/data")
+	}
+	if bounds.Docs != spec.None {
+		paths = append(paths, "/docs")
+	}
+	for _, text := range bounds.Inputs {
+		if in, err := spec.ParseInput(text); err == nil {
+			paths = append(paths, in.Destination)
+		}
+	}
+	return paths
+}
+
 // addPackages adds those with a part of a name, up to the bound.
-func (out *environment) addPackages(found packages, part string) {
-	out.Python = screen.Escape(found.Python)
-	out.Languages = append(out.Languages, found.Languages...)
+func (out *environment) addPackages(found seen, part string) {
+	out.Python = screen.Escape(format.Cut(found.Python, mostName))
+	for _, language := range slices.Sorted(maps.Keys(extensions)) {
+		if slices.Contains(found.Languages, language) {
+			out.Languages = append(out.Languages, language)
+		}
+	}
 	total := 0
 	for _, p := range found.Packages {
 		if !matches(part, append([]string{p.Name}, p.Modules...)...) {
@@ -144,78 +171,13 @@ func matches(part string, names ...string) bool {
 	return false
 }
 
-// addFiles adds the files of the operator's data and documents with a part of a path, up to the bound.
-func (out *environment) addFiles(bounds spec.Analysis, part string) {
-	s := shelf{out: out, part: part, left: mostLooked}
-	s.add(bounds.Data, "/data")
-	s.add(bounds.Docs, "/docs")
-	for _, text := range bounds.Inputs {
-		if in, err := spec.ParseInput(text); err == nil && filepath.IsAbs(in.Source) {
-			s.add(in.Source, in.Destination)
-		}
+// addFiles adds files, up to the bound.
+func (out *environment) addFiles(found seen) {
+	for _, f := range found.Files[:min(len(found.Files), mostData)] {
+		out.Files = append(out.Files, named{screen.Escape(format.Cut(f.Path, unix.PathMax)), f.Size})
 	}
-	out.FilesTotal = int(beyond(int64(s.total), len(out.Files)))
-	if s.left == 0 {
+	out.FilesTotal = int(beyond(found.FilesTotal, len(out.Files)))
+	if found.FilesLeft {
 		out.Warning = fmt.Sprintf("there are more files than the %d that were looked at", mostLooked)
-	}
-}
-
-// mostLooked bounds the entries of directories that are looked at.
-const mostLooked = 20_000
-
-// shelf lists files.
-type shelf struct {
-	out   *environment
-	part  string
-	total int
-	left  int // entries that may still be looked at
-}
-
-// add adds a file, or those below a directory, by the path that a run sees. No link out of a directory is followed.
-func (s *shelf) add(host, inside string) {
-	if host == spec.None || host == "" {
-		return
-	}
-	if info, err := os.Stat(host); err == nil && info.Mode().IsRegular() {
-		s.note(inside, info.Size())
-		return
-	}
-	root, err := os.OpenRoot(host)
-	if err != nil {
-		return
-	}
-	defer root.Close()
-	for dirs := []string{"."}; len(dirs) > 0 && s.left > 0; dirs = dirs[1:] {
-		dirs = append(dirs, s.addDir(root, dirs[0], inside)...)
-	}
-}
-
-// addDir adds the files of a directory, and returns the directories in it.
-func (s *shelf) addDir(root *os.Root, dir, inside string) (dirs []string) {
-	f, err := root.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	entries, _ := f.ReadDir(s.left) // what could be read
-	s.left -= len(entries)
-	for _, e := range entries {
-		name := filepath.Join(dir, e.Name())
-		if e.IsDir() {
-			dirs = append(dirs, name)
-		} else if info, err := root.Stat(name); err == nil && info.Mode().IsRegular() {
-			s.note(filepath.Join(inside, name), info.Size())
-		}
-	}
-	return dirs
-}
-
-// note lists a file with the part in its path.
-func (s *shelf) note(path string, size int64) {
-	if !strings.Contains(strings.ToLower(path), strings.ToLower(s.part)) {
-		return
-	}
-	if s.total++; s.total <= mostData {
-		s.out.Files = append(s.out.Files, named{screen.Escape(path), size})
 	}
 }

@@ -4,18 +4,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/scidex-ai/scidex-oci/spec"
+	"golang.org/x/sys/unix"
 )
 
 // TestPackages: packages are found by their own names and by those of their modules, and what is beyond the bound is counted.
 func TestPackages(t *testing.T) {
-	var found packages
-	err := json.Unmarshal([]byte(`{"python": "3.11.2", "languages": ["python", "r"], "packages": [
+	var found seen
+	err := json.Unmarshal([]byte(`{"python": "3.11\u001b[2J", "languages": ["r", "python", "\u001b[2J"], "packages": [
 		{"name": "scikit-learn", "version": "1.2", "modules": ["sklearn"]}, {"name": "ruamel.yaml", "version": "1"}, {"name": "alone"}, {"name": "x\u001b[2J", "version": "1"}]}`), &found)
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +25,7 @@ func TestPackages(t *testing.T) {
 	for part, want := range map[string][]string{"": all, "SciKit_Learn": all[:1], "sklearn": all[:1], "ruamel-yaml": all[1:2], "one": all[2:3], "none": nil} {
 		var out environment
 		out.addPackages(found, part)
-		if !slices.Equal(out.Packages, want) || out.PackagesTotal != 0 || out.Python != "3.11.2" || len(out.Languages) != 2 {
+		if !slices.Equal(out.Packages, want) || out.PackagesTotal != 0 || out.Python != `3.11\x1b[2J` || !slices.Equal(out.Languages, []string{"python", "r"}) {
 			t.Errorf("%q: %+v, want %q", part, out, want)
 		}
 	}
@@ -36,10 +37,10 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// TestSharedFiles: files have the paths that a run sees. What a link leads out to is not there for it.
+// TestSharedFiles: files have the paths that a run sees, links resolved, and what is beyond a bound is counted.
 func TestSharedFiles(t *testing.T) {
 	top := t.TempDir()
-	for name, text := range map[string]string{"data/a.csv": "1", "data/sub/deep/b.csv": "22", "docs/read.txt": "333", "secret": "", "in/x.h5": "4444", "one": "55555"} {
+	for name, text := range map[string]string{"data/a.csv": "1", "data/sub/deep/b.csv": "22", "docs/read.txt": "333", "one\xff": "55555"} {
 		path := filepath.Join(top, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -48,30 +49,44 @@ func TestSharedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, to := range map[string]string{"out": "../secret", "in.csv": "sub/deep/b.csv", "loop": "loop", "dir": "sub"} {
+	for name, to := range map[string]string{"out": "../gone", "in.csv": "sub/deep/b.csv", "loop": "loop", "dir": "sub"} {
 		if err := os.Symlink(to, filepath.Join(top, "data", name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	bounds := spec.Analysis{Data: top + "/data", Docs: top + "/docs", Inputs: []string{top + "/in:/inputs/in", top + "/one:/inputs/one", "sha256:" + strings.Repeat("0", 64) + ":/inputs/blob"}}
+	if err := unix.Mkfifo(filepath.Join(top, "data/fifo"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	look := func(part, listed, looked string) (out environment) {
+		t.Helper()
+		cmd := exec.Command("python3", "-c", environmentProgram, part, listed, looked, "data", "docs", "one\xff", "none", "data/fifo")
+		cmd.Dir, cmd.Stderr = top, os.Stderr
+		printed, err := cmd.Output()
+		var found seen
+		if err == nil {
+			err = json.Unmarshal(printed, &found)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.addFiles(found)
+		slices.SortFunc(out.Files, func(a, b named) int { return strings.Compare(a.Path, b.Path) })
+		return out
+	}
 	for part, want := range map[string]string{
-		"":     "[{/data/a.csv 1} {/data/in.csv 2} {/data/sub/deep/b.csv 2} {/docs/read.txt 3} {/inputs/in/x.h5 4} {/inputs/one 5}]",
-		"CSV":  "[{/data/a.csv 1} {/data/in.csv 2} {/data/sub/deep/b.csv 2}]",
+		"":     `[{data/a.csv 1} {data/in.csv 2} {data/sub/deep/b.csv 2} {docs/read.txt 3} {one\xff 5}]`,
+		"CSV":  "[{data/a.csv 1} {data/in.csv 2} {data/sub/deep/b.csv 2}]",
 		"none": "[]",
 	} {
-		var out environment
-		out.addFiles(bounds, part)
-		slices.SortFunc(out.Files, func(a, b named) int { return strings.Compare(a.Path, b.Path) })
+		out := look(part, "100", "1000")
 		if got := fmt.Sprint(out.Files); got != want || out.FilesTotal != 0 || out.Warning != "" {
-			t.Errorf("%q: %s, want %s", part, got, want)
+			t.Errorf("%q: %s of %d, want %s; %s", part, got, out.FilesTotal, want, out.Warning)
 		}
 	}
-	var out environment
-	if out.addFiles(spec.Analysis{Data: spec.None, Docs: spec.None}, ""); len(out.Files) > 0 {
-		t.Errorf("%+v", out)
+	if out := look("", "2", "1000"); len(out.Files) != 2 || out.FilesTotal != 5 || out.Warning != "" {
+		t.Errorf("two are listed: %+v", out)
 	}
-	s := shelf{out: &out, left: 2}
-	if s.add(top+"/data", "/data"); s.left != 0 || s.total > 2 {
-		t.Errorf("of two entries: %+v", s)
+	if out := look("", "100", "2"); len(out.Files) > 3 || !strings.Contains(out.Warning, "more files") {
+		t.Errorf("two are looked at: %+v", out)
 	}
 }
