@@ -27,6 +27,10 @@ func Print(ctx context.Context, host *phase.Host, a spec.Analysis, most int) ([]
 	switch {
 	case err != nil:
 		return nil, err
+	case !ended.Exit.Executed && ended.Exit.Errno != 0:
+		return nil, fmt.Errorf("%s cannot be executed: %w", a.Command[0], ended.Exit.Errno)
+	case ended.Exit.TimedOut:
+		return nil, fmt.Errorf("it was not done within %s", a.Timeout)
 	case !ended.Exit.Ended || ended.Exit.Status != 0:
 		return nil, fmt.Errorf("it ended with status %#x: %s", ended.Exit.Status, ended.StderrEnd)
 	case printed.Cut():

@@ -332,6 +332,11 @@ func TestMCPEnvironmentOfRuns(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	a.end()
+	a = h.agent("--env", "PATH=/none")
+	if got, _ := a.tool("get_environment", args{}); !strings.HasSuffix(got.Warning, "python3 cannot be executed: no such file or directory") {
+		t.Errorf("%+v", got)
+	}
+	a.end()
 	a = h.agent("--data", h.root)
 	r, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: "run_code", Arguments: args{"code": "1"}})
 	if err != nil || !r.IsError {
