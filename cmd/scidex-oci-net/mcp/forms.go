@@ -34,12 +34,14 @@ func (t *tools) forgive(next mcp.MethodHandler) mcp.MethodHandler {
 			call.Params.Arguments = plain
 		}
 		answer, err := next(ctx, method, r)
-		if ctx.Err() != nil { // nobody reads the answer, which the library sends all the same
+		select {
+		case <-ctx.Done(): // the library sends the answer all the same
 			canceled := &mcp.CallToolResult{}
 			canceled.SetError(errors.New("canceled: its client has canceled the call, or has gone"))
 			return canceled, nil
+		default:
+			return answer, err
 		}
-		return answer, err
 	}
 }
 

@@ -94,10 +94,10 @@ func advice(r result.Result, most spec.Analysis) map[string]string {
 
 // said is the message of a run. Of others than those of a full /work a part may be what the analysis wrote, and stays as it is.
 func said(reason outcome.Reason, text string) string {
-	switch reason {
-	case outcome.ReasonWorkFull:
+	if reason == outcome.ReasonWorkFull {
 		text = inFields.Replace(text)
-	case outcome.ReasonStopped:
+	}
+	if reason == outcome.ReasonStopped {
 		text = strings.ReplaceAll(text, "stopped by scidex-oci stop", "stopped on request")
 	}
 	return format.EscapeText(text)
