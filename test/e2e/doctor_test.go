@@ -120,7 +120,8 @@ func TestDoctorAgreesWithRun(t *testing.T) {
 			code := map[bool]int{true: 0, false: 1}[run.State == "complete"]
 			r := h.doctor(code, nil, args...)
 			if code == 1 {
-				r.expect(t, "run.true", "fail", run.Message)
+				why, advice, _ := strings.Cut(run.Message, "; ")
+				r.expect(t, "run.true", "fail", why, advice)
 				return
 			}
 			if r.Summary.IDs != run.Sandbox.IDs || r.Summary.SocketWall != "overlay" || r.Summary.UIDOnHost < 0 {
