@@ -14,7 +14,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
-// Find finds a run by what a person types: an id, its unique prefix, ID@ATTEMPT or @last.
+// Find finds a run by what a person types: an id, its unique prefix, ID@ATTEMPT or @last. If there is none, or more than
+// one, the error wraps catalog.ErrNotFound or catalog.ErrAmbiguous.
 func Find(ctx context.Context, host *phase.Host, name string) (catalog.Run, error) {
 	run, err := host.Catalog.Find(ctx, name)
 	if err != nil {
@@ -32,10 +33,23 @@ func FindWhole(ctx context.Context, host *phase.Host, name string) (catalog.Run,
 	return run, WholeID(name, run)
 }
 
+// noRun says that a name finds no run, in words for a person. Its cause is the catalog's error.
+type noRun struct {
+	words string
+	cause error
+}
+
+func (e *noRun) Error() string { return e.words }
+func (e *noRun) Unwrap() error { return e.cause }
+
+func noRunf(cause error, format string, args ...any) error {
+	return &noRun{fmt.Sprintf(format, args...), cause}
+}
+
 // NotFoundWhole is the error of a name for a command that refuses a prefix.
 func NotFoundWhole(name string, err error) error {
 	if errors.Is(err, catalog.ErrAmbiguous) {
-		return fmt.Errorf("%q is the beginning of several ids; type all of the id here, \"scidex-oci ls\" has it", name)
+		return noRunf(err, "%q is the beginning of several ids; type all of the id here, \"scidex-oci ls\" has it", name)
 	}
 	return notFound(name, err)
 }
@@ -54,11 +68,11 @@ func WholeID(name string, found catalog.Run) error {
 func notFound(name string, err error) error {
 	switch {
 	case errors.Is(err, catalog.ErrNotFound) && strings.HasPrefix(name, "@"):
-		return noSuchAt(name)
+		return &noRun{noSuchAt(name), err}
 	case errors.Is(err, catalog.ErrNotFound):
-		return fmt.Errorf("no run %q in this catalog; see \"scidex-oci ls\"", name)
+		return noRunf(err, "no run %q in this catalog; see \"scidex-oci ls\"", name)
 	case errors.Is(err, catalog.ErrAmbiguous):
-		return fmt.Errorf("%q is the beginning of several ids; type more of it", name)
+		return noRunf(err, "%q is the beginning of several ids; type more of it", name)
 	}
 	return fmt.Errorf("find %q: %w", name, err)
 }
@@ -72,14 +86,14 @@ func noAttempt(ctx context.Context, of catalog.Catalog, name string, err error) 
 	if !found || id == "" {
 		return nil
 	}
-	last, err := of.Find(ctx, id)
-	if err != nil {
+	last, errOfID := of.Find(ctx, id)
+	if errOfID != nil {
 		return nil //nolint:nilerr // it has no run of the id either
 	}
 	const most = 20
-	runs, err := of.List(ctx, catalog.Filter{ID: last.ID, Limit: most})
-	if err != nil {
-		return err
+	runs, errOfList := of.List(ctx, catalog.Filter{ID: last.ID, Limit: most})
+	if errOfList != nil {
+		return errOfList
 	}
 	slices.Reverse(runs)
 	var attempts []string
@@ -91,7 +105,7 @@ func noAttempt(ctx context.Context, of catalog.Catalog, name string, err error) 
 		word = "attempts"
 	}
 	// The Python client knows a run that is not there by how the sentence begins.
-	return fmt.Errorf("no run %q: the catalog has %s %s of it; type %s for the last", last.ID+"@"+attempt, word, strings.Join(attempts, ", "), last.ID)
+	return noRunf(err, "no run %q: the catalog has %s %s of it; type %s for the last", last.ID+"@"+attempt, word, strings.Join(attempts, ", "), last.ID)
 }
 
 // nearID is the error of a mistyped id, nil if no run of the newest has a similar one.
@@ -101,32 +115,34 @@ func nearID(ctx context.Context, of catalog.Catalog, name string, err error) err
 		return nil
 	}
 	const newest = 200
-	runs, err := of.List(ctx, catalog.Filter{Limit: newest})
-	if err != nil {
-		return err
+	runs, errOfList := of.List(ctx, catalog.Filter{Limit: newest})
+	if errOfList != nil {
+		return errOfList
 	}
 	var ids []string
 	for _, run := range runs {
-		ids = append(ids, run.ID)
+		if run.ID != id { // its row was written since
+			ids = append(ids, run.ID)
+		}
 	}
 	if meant := suggest.ID(id, ids); meant != "" {
-		return fmt.Errorf("no run %q in this catalog%s", name, meant)
+		return noRunf(err, "no run %q in this catalog%s", name, meant)
 	}
 	return nil
 }
 
-// noSuchAt is the error of a name that begins with "@" and is not that of a run.
-func noSuchAt(name string) error {
+// noSuchAt says what is wrong with a name that begins with "@" and is not that of a run.
+func noSuchAt(name string) string {
 	const last = "@last"
 	if attempt, found := strings.CutPrefix(name, last+"@"); found {
-		return fmt.Errorf("no run %q: %s takes no attempt; type ID@%s", name, last, attempt)
+		return fmt.Sprintf("no run %q: %s takes no attempt; type ID@%s", name, last, attempt)
 	}
 	if name == last {
-		return errors.New("this catalog has no run yet")
+		return "this catalog has no run yet"
 	}
 	meant := suggest.DidYouMean(name, []string{last}, "")
 	if meant == "" {
 		meant = "; " + last + " is the newest"
 	}
-	return fmt.Errorf("no run %q in this catalog%s", name, meant)
+	return fmt.Sprintf("no run %q in this catalog%s", name, meant)
 }

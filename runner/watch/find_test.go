@@ -1,9 +1,12 @@
 package watch
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
+	"github.com/scidex-ai/scidex-oci/runner/phase"
 )
 
 func TestWholeID(t *testing.T) {
@@ -41,6 +44,34 @@ func TestNoSuchAt(t *testing.T) {
 	} {
 		if got := notFound(name, catalog.ErrNotFound).Error(); got != want {
 			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// late is a catalog that gets the row of a run between two looks.
+type late struct {
+	catalog.Catalog
+	run catalog.Run
+}
+
+func (late) Find(context.Context, string) (catalog.Run, error) {
+	return catalog.Run{}, catalog.ErrNotFound
+}
+
+func (l late) List(context.Context, catalog.Filter) ([]catalog.Run, error) {
+	return []catalog.Run{l.run}, nil
+}
+
+func TestFindBeforeTheRow(t *testing.T) {
+	host := &phase.Host{Catalog: late{run: catalog.Run{Key: catalog.Key{ID: "fit-1", Attempt: 1}}}}
+	for name, want := range map[string]string{
+		"fit-1": `no run "fit-1" in this catalog; see "scidex-oci ls"`,
+		"fit-2": `no run "fit-2" in this catalog; did you mean "fit-1"?`,
+	} {
+		for what, find := range map[string]func(context.Context, *phase.Host, string) (catalog.Run, error){"Find": Find, "FindWhole": FindWhole} {
+			if _, err := find(t.Context(), host, name); !errors.Is(err, catalog.ErrNotFound) || err.Error() != want {
+				t.Errorf("%s: %v, want %s", what, err, want)
+			}
 		}
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/dispatch"
@@ -308,4 +310,34 @@ func TestManyCallers(t *testing.T) {
 	if n := runtime.NumGoroutine(); n > before || len(s.callers) > 0 {
 		t.Errorf("%d goroutines, %d before; %d callers", n, before, len(s.callers))
 	}
+}
+
+// late is a catalog that gets the row of a run after the first look.
+type late struct {
+	catalog.Catalog
+	looked *atomic.Bool
+	run    catalog.Run
+}
+
+func (l late) Find(context.Context, string) (catalog.Run, error) {
+	if l.looked.Swap(true) {
+		return l.run, nil
+	}
+	return catalog.Run{}, catalog.ErrNotFound
+}
+
+func (l late) List(context.Context, catalog.Filter) ([]catalog.Run, error) {
+	return []catalog.Run{l.run}, nil
+}
+
+func TestShowBeforeTheRow(t *testing.T) {
+	s := newStage(t, admission.Options{Runs: 1})
+	s.host.Catalog = late{looked: &atomic.Bool{}, run: catalog.Run{Key: catalog.Key{ID: "a", Attempt: 1}}}
+	j := s.submit(s.NewCaller(), "a", false)
+	s.expectStarted("a")
+	if got, err := s.Show(t.Context(), "a"); err != nil || got.ID != "a" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	close(s.end("a"))
+	wait(j)
 }

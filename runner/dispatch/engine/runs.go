@@ -40,15 +40,14 @@ func ended(o dispatch.LineResult) (result.Result, error) {
 func (e *Engine) Find(ctx context.Context, name string) (catalog.Run, error) {
 	run, err := watch.Find(ctx, e.host, name)
 	if err != nil {
-		return run, e.missing(ctx, name, err)
+		return run, missing(err)
 	}
 	return run, nil
 }
 
 // missing says that there is no such run, if that is why a name was refused.
-func (e *Engine) missing(ctx context.Context, name string, why error) error {
-	_, err := e.host.Catalog.Find(ctx, name)
-	if errors.Is(err, catalog.ErrNotFound) || errors.Is(err, catalog.ErrAmbiguous) {
+func missing(why error) error {
+	if errors.Is(why, catalog.ErrNotFound) || errors.Is(why, catalog.ErrAmbiguous) {
 		return &NotFoundError{why}
 	}
 	return why
@@ -101,7 +100,7 @@ func (e *Engine) Stop(ctx context.Context, name string, now bool) (result.Result
 	}
 	run, err := watch.FindWhole(ctx, e.host, name)
 	if err != nil {
-		return result.Result{}, e.missing(ctx, name, err)
+		return result.Result{}, missing(err)
 	}
 	live, err := watch.Stop(ctx, e.host, run, now)
 	if err != nil {
