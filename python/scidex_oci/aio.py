@@ -29,8 +29,8 @@ async def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None
               on_output: Optional[OnOutput] = None, tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> Result:  # pyright: ignore[reportGeneralTypeIssues]
     """As ``scidex_oci.run``. ``on_output`` is called in the event loop.
 
-    A task that is canceled asks the analysis to end (SIGTERM), waits until its outputs are committed, and is canceled then;
-    canceled again meanwhile, the analysis is killed. The catalog has the result: give an ``id`` to find it by.
+    A task that is canceled asks the analysis to end (SIGTERM), waits until its outputs are committed, and is canceled then.
+    If it is canceled again meanwhile, the analysis is killed. The catalog has the result: give an ``id`` to find it by.
     """
     check_names(fields, "arun()", OPTIONS)
     tool = tool or Tool()

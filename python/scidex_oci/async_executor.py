@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class AsyncExecutor:
     """An Executor whose methods are coroutines, for one event loop or several.
 
-    A task that is canceled while an analysis starts asks it to end; where it has started before that, it goes on.
+    A task that is canceled while an analysis starts asks it to end; if it has started before that, it goes on.
     """
 
     def __init__(self, tool: Optional[Tool] = None, *, lock: Optional[StrPath] = None, **defaults: Any) -> None:

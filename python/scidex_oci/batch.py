@@ -35,19 +35,21 @@ class Batch:
             for result in batch:
                 print(result.completion_notes)
 
-    ``manifests`` is an iterable of manifest fields, read as results come and in another thread, so that it may be endless or
-    depend on results; or the path of a file of JSON lines, which is looked at whole before the first start. ``flags`` are
-    further flags of ``scidex-oci batch``, defaults for all lines among them. A line that scidex-oci refuses has a result too; one
-    that cannot be a request, such as one with an unknown field, is a TypeError or ValueError: of a list at once, else it ends the batch.
+    ``manifests`` is an iterable of manifest fields. Another thread reads it as results come, so it may be endless or depend on
+    results. Or it is the path of a file of JSON lines, which is checked as a whole before the first start. ``flags`` are further
+    flags of ``scidex-oci batch``, such as defaults for all lines. A line that scidex-oci refuses has a result too. A line that
+    cannot be a request, such as one with an unknown field, raises TypeError or ValueError: in a list at once, otherwise when it is
+    read, and that ends the batch.
 
     ``async with`` and ``async for`` do the same in an event loop.
 
-    Leaving the ``with`` early, by an exception, by Ctrl-C or otherwise, and ``stop`` end the batch: nothing more is started, and what runs is
-    ended with its grace and committed; ``resume`` runs the rest. ``rerun`` does that too, and runs again, as the next attempt with the request and
-    the script as they are now, the lines whose last attempt is not complete (``"failed"``), those whose request or script has changed since
-    (``"changed"``), or all (``"all"``); earlier attempts are kept. Ctrl-C while it waits for a result raises Interrupted, with all
-    ``results`` that were not iterated over yet. Raises CommandError, at the end of the results,
-    where the batch itself could not be run to its end, and what the iterable raised.
+    The batch ends early if the ``with`` is left, by an exception or otherwise, or by ``stop``: it starts nothing more, and what runs is
+    ended with its grace and committed. ``resume`` runs the rest. ``rerun`` does that too, and also runs lines again as the next attempt,
+    with the request and the script as they are now: those whose last attempt is not complete (``"failed"``), those whose request or
+    script has changed since (``"changed"``), or all (``"all"``). Earlier attempts are kept.
+
+    Ctrl-C while it waits for a result raises Interrupted, with all ``results`` that were not iterated over yet. After the last result
+    it raises what the iterable raised, or CommandError if the batch itself could not be run to its end.
     """
 
     def __init__(self, manifests: Union[StrPath, Iterable[Mapping[str, Any]]], *, jobs: Optional[int] = None,

@@ -27,7 +27,7 @@ class CommandError(ScidexError):
 class EngineLost(CommandError):
     """An engine was killed while it ran the analysis. It is not repeated: ``scidex-oci gc``, or the next run, records its end.
 
-    ``ids`` are its runs, which ``Tool.show`` finds where they had started.
+    ``ids`` are its runs, which ``Tool.show`` finds if they had started.
     """
 
     state = Status.LOST
@@ -76,7 +76,7 @@ class RequestError(AnalysisError):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C while ``run`` waited. The analysis was asked to end as well, and this is its result.
 
-    Of a Batch, ``results`` are all that were not iterated over yet, those that Ctrl-C ended among them, and ``result`` is the last.
+    If a Batch raises it, ``results`` are all that were not iterated over yet, also those that Ctrl-C ended, and ``result`` is the last.
     """
 
     def __init__(self, result: Result, results: Sequence[Result] = ()) -> None:
@@ -97,7 +97,7 @@ _BY_STATE: Dict[Status, Type[ResultError]] = {
 
 
 def error_of(result: Result) -> Optional[ResultError]:
-    """The exception for a result, or None where it is complete, or has not ended."""
+    """The exception for a result, or None if it is complete, or has not ended."""
     if result.state is Status.ERROR and result.reason == "request":
         return RequestError(result)
     kind = _BY_STATE.get(result.state)

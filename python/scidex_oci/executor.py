@@ -51,10 +51,11 @@ class Executor:
     def run_analysis(self, spec: Mapping[str, Any]) -> str:
         """Starts an analysis, ``spec`` being the fields of its manifest, and returns its run id once it has started.
 
-        Give an ``id``: the catalog lets it run once only, so that an orchestrator which was killed between the start and
-        its own note of it can start it again without a second run. The refusal is a RequestError, and ``check_status(id)``
-        has the state of the first. The run id is ``ID@ATTEMPT``. An analysis that could not start, because there is no such
-        command, has one too; what scidex-oci refuses or fails at is raised: RequestError, AnalysisError.
+        Give an ``id``: the catalog lets it run only once. So an orchestrator that was killed between the start and its own note of
+        it can start it again, without a second run: it gets a RequestError, and ``check_status(id)`` has the state of the first.
+
+        The run id is ``ID@ATTEMPT``. An analysis that could not start because there is no such command has one too. What scidex-oci
+        refuses or fails at is raised: RequestError, AnalysisError.
         """
         call = self.begin(spec)
         call.wait()
@@ -115,7 +116,7 @@ class Executor:
 
     def wait(self, run_id: str, timeout: Optional[float] = None) -> Result:
         """The result of a run, once it has ended. Raises TimeoutError after ``timeout`` seconds, while the run goes on, and
-        CommandError where its scidex-oci was killed: see recover."""
+        CommandError if its scidex-oci was killed: see recover."""
         return self.tool.show(run_id, wait=True, timeout=timeout)
 
     def recover(self) -> None:

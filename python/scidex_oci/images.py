@@ -19,7 +19,7 @@ _LARGEST = 10000  # pixels
 class Image:
     """An image, which notebooks show: PNG, JPEG or SVG, by its first bytes and not by its name.
 
-    ``data`` are the bytes as the analysis wrote them. Nothing of an SVG is executed where a notebook shows it.
+    ``data`` are the bytes as the analysis wrote them. Nothing of an SVG is executed when a notebook shows it.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Image:
         return f"<Image {self.name!r}: {self.media_type}, {len(self.data)} bytes>"
 
     def pil(self) -> Any:
-        """The image as one of Pillow's. Raises ImportError where there is no Pillow, and ValueError for an SVG."""
+        """The image as one of Pillow's. Raises ImportError if there is no Pillow, and ValueError for an SVG."""
         if self.media_type not in _PILLOW:
             raise ValueError(f"Pillow reads no SVG; {self.name!r} has its bytes in data")
         try:
@@ -60,7 +60,7 @@ _PILLOW = {"image/png": "PNG", "image/jpeg": "JPEG"}
 
 
 def image(name: str, data: bytes) -> Image:
-    """The image with these bytes. Raises ValueError where they are none."""
+    """The image with these bytes. Raises ValueError if they are none."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return Image(name, "image/png", data)
     if data.startswith(b"\xff\xd8\xff"):

@@ -33,7 +33,7 @@ def records(name: str, data: bytes) -> List[Row]:
     """The records of an output by the end of its name. Raises ValueError."""
     kind = _kind(name)
     if kind == "parquet":
-        raise ValueError(f"{name!r}: Parquet is read by pandas alone: use dataframe()")
+        raise ValueError(f"{name!r}: only pandas reads Parquet: use dataframe()")
     try:
         found = _READERS[kind](data)
         columns_of(found)
@@ -136,7 +136,7 @@ _READERS: Dict[str, Callable[[bytes], List[Row]]] = {"csv": _csv, "tsv": _tsv, "
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]], known: Optional[Sequence[str]] = None, most: int = MAX_COLUMNS) -> List[str]:
-    """The names of all columns, in the order in which they come. Raises ValueError where there are too many."""
+    """The names of all columns, in the order in which they come. Raises ValueError if there are too many."""
     found = dict.fromkeys(known or ())
     for row in rows:
         found.update(dict.fromkeys(row))

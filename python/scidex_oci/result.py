@@ -114,7 +114,7 @@ class OOMLimit:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The kernel's own counters, and what the watchdog saw where it ended the run."""
+    """The kernel's own counters, and what the watchdog saw if it ended the run."""
 
     oom_kills: int = 0
     pids_denied: int = 0
@@ -145,7 +145,7 @@ class Sandbox:
     user_namespace: bool = False
     network: str = ""
     seccomp: str = ""
-    landlock: int = 0  # version that held the analysis; 0 where the kernel has none
+    landlock: int = 0  # version that held the analysis; 0 if the kernel has none
     rootfs: str = ""
     rootfs_digest: Optional[str] = None
     rootfs_reference: Optional[str] = None
@@ -154,7 +154,7 @@ class Sandbox:
     ids: str = ""
     socket_wall: str = ""
     audit: str = ""
-    address_randomization: str = ""  # off, on; empty where the run was not to be deterministic
+    address_randomization: str = ""  # off, on; empty if the run was not to be deterministic
     groups: List[int] = field(default_factory=list[int])
 
 
@@ -191,7 +191,7 @@ class Request:
     method: str = ""  # CONNECT: a tunnel, with any number of requests over TLS in it
     host: str = ""
     port: int = 0
-    address: str = ""  # the server's; empty where none was reached
+    address: str = ""  # the server's; empty if none was reached
     sent_bytes: int = 0
     received_bytes: int = 0
     ms: int = 0
@@ -288,7 +288,7 @@ def _exact(path: str, path_b64: Optional[str]) -> bytes:
 
 @dataclass(frozen=True, repr=False)
 class Output:
-    """One harvested file. ``path`` is escaped where the name is not UTF-8; ``name`` is exact."""
+    """One harvested file. ``path`` is escaped if the name is not UTF-8; ``name`` is exact."""
 
     path: str = ""
     path_b64: Optional[str] = None
@@ -358,7 +358,7 @@ class Result:
     requests: Optional[Requests] = field(default=None, metadata={"one": Requests})
     statement: Optional[Statement] = field(default=None, metadata={"one": Statement})
     post_process: Optional[PostProcess] = field(default=None, metadata={"one": PostProcess})
-    kept: Optional[str] = None  # the working directory, where it was kept
+    kept: Optional[str] = None  # the working directory, if it was kept
     warnings: List[str] = field(default_factory=list[str])
     hints: List[Hint] = _list(Hint)  # what to do about the end
     outputs: List[Output] = _list(Output)  # at most 10,000; all_outputs() has the rest
@@ -370,7 +370,7 @@ class Result:
     audit_total: int = 0
     pinned: bool = False
     outputs_removed_at: Optional[datetime] = _time()
-    reused_from: str = ""  # ID@ATTEMPT of this run, where it answered another request
+    reused_from: str = ""  # ID@ATTEMPT of this run, if it answered another request
     labels: Dict[str, str] = field(default_factory=dict[str, str])
     host: str = ""
     boot_id: str = ""
@@ -424,7 +424,7 @@ class Result:
         return markup.block(parts)
 
     def __bool__(self) -> bool:
-        """As ``ok``. Compare with None where a result may be missing."""
+        """As ``ok``. Compare with None if a result may be missing."""
         return self.ok
 
     @property
@@ -462,7 +462,7 @@ class Result:
     def read(self, path: StrPath) -> bytes:
         """What an output holds. Bytes that are not UTF-8 are in ``path`` as ``os.fsdecode`` makes them.
 
-        Raises OutputNotFound, a FileNotFoundError, where there is no such output.
+        Raises OutputNotFound, a FileNotFoundError, if there is no such output.
         """
         from . import engine_run  # pylint: disable=import-outside-toplevel,cyclic-import # it makes results
 
@@ -489,20 +489,20 @@ class Result:
 
     def dataframe(self, path: StrPath, **options: Any) -> Any:
         """An output as a pandas.DataFrame, by the end of its name: CSV, TSV, JSON (an object, an array of objects, or an object a
-        line), or Parquet where pandas can. ``options`` are those of ``read_csv`` or ``read_parquet``.
+        line), or Parquet if pandas can read it. ``options`` are those of ``read_csv`` or ``read_parquet``.
 
-        Raises ImportError, with what to install, where there is no pandas: ``table`` needs none.
+        Raises ImportError, with what to install, if there is no pandas: ``table`` needs none.
         """
         return dataframe(os.fspath(path), self.read(path), options)
 
     def table(self, path: StrPath) -> Table:
-        """The records of an output that is CSV, TSV or JSON, as a Table. Raises ValueError where they cannot be read."""
+        """The records of an output that is CSV, TSV or JSON, as a Table. Raises ValueError if they cannot be read."""
         from .tables import table_of  # pylint: disable=import-outside-toplevel,cyclic-import # it joins results
 
         return table_of(os.fspath(path), self.read(path))
 
     def image(self, path: StrPath) -> Image:
-        """An output that is a PNG, JPEG or SVG, as a notebook shows it. Raises ValueError where it is none."""
+        """An output that is a PNG, JPEG or SVG, as a notebook shows it. Raises ValueError if it is none."""
         return image(os.fspath(path), self.read(path))
 
     def export(self, directory: StrPath, overwrite: bool = False) -> None:
@@ -516,7 +516,7 @@ class Result:
             warnings.warn(line, stacklevel=2)
 
     def all_outputs(self) -> Iterator[Output]:
-        """All outputs, also where ``outputs`` is cut off at 10,000."""
+        """All outputs, also if ``outputs`` is cut off at 10,000."""
         if not self.listing_truncated:
             yield from self.outputs
             return
@@ -579,7 +579,7 @@ def _outputs_sentence(result: Result) -> str:
 
 
 def _values(cls: Type[Any], raw: Mapping[str, Any]) -> Dict[str, Any]:
-    """The fields of cls that raw has; null where no null is meant is as if it were missing."""
+    """The fields of cls that raw has; null when no null is meant is as if it were missing."""
     values: Dict[str, Any] = {}
     for one in fields(cls):
         value = raw.get(one.name)

@@ -29,23 +29,27 @@ def run(script: Optional[StrPath] = None, /, *, code: Optional[str] = None, file
         on_output: Optional[OnOutput] = None, tool: Optional[Tool] = None, **fields: Unpack[Manifest]) -> Result:  # pyright: ignore[reportGeneralTypeIssues]
     """Runs one analysis and returns its result, however it ended, also that of a refused request.
 
-    ``fields`` are those of a manifest: ``run("fit.py", data="measurements", memory="1GiB")``; ``script`` may also be the
-    positional argument, and ``code`` is Python instead of a script, or what ``language`` says: ``"r"``, ``"julia"`` or ``"sh"``. ``files`` are there in the
-    analysis' working directory, by name: bytes or text, the path of a file or directory to copy, a dict or list as JSON, an array as
-    ``.npy``, or a DataFrame as CSV or, if the name ends in ``.parquet``, as Parquet. With ``check``, a result that is not
-    complete is raised: AnalysisFailed, AnalysisCanceled, AnalysisError, RequestError. ``again`` repeats the recorded request of a run, with its recorded
-    script, and takes no fields: for a script as it is now pass ``flags=["--script=fit.py"]`` with it. ``overwrite`` lets
-    ``export`` write into a directory that is not empty; ``flags`` are further flags of ``scidex-oci run``. ``stdin`` is the analysis'
-    standard input: text, bytes, the path of a file (``pathlib.Path``), or an open file, which is read as ``subprocess`` does. ``on_output`` is
-    called with pieces of what the analysis writes, standard output and standard error as they come, in another thread; where
-    it raises, the run is stopped and the exception is raised.
+    ``fields`` are those of a manifest: ``run("fit.py", data="measurements", memory="1GiB")``. The script is the positional argument
+    or the field ``script``. ``code`` is Python instead of a script, or what ``language`` says: ``"r"``, ``"julia"`` or ``"sh"``.
 
-    It goes through an engine that calls share (``scidex-oci serve``), or is a command of its own where an engine does not take it:
-    with ``again``, ``overwrite``, ``flags``, ``stdin`` or ``on_output``, and where ``SCIDEX_OCI_ENGINE`` is ``off``.
+    ``files`` are in the analysis' working directory, by name: bytes or text, the path of a file or directory to copy, a dict or list as
+    JSON, an array as ``.npy``, or a DataFrame as CSV or, if the name ends in ``.parquet``, as Parquet. ``stdin`` is its standard input:
+    text, bytes, the path of a file (``pathlib.Path``), or an open file, which is read as ``subprocess`` does.
 
-    Ctrl-C asks the analysis to end, waits for its end and raises Interrupted with the result; a second one kills
-    it. Raises NotInstalled, EngineLost or another CommandError where scidex-oci itself was killed, and TypeError and ValueError
-    for what is no request, such as a keyword that is no field.
+    With ``check`` a result that is not complete is raised: AnalysisFailed, AnalysisCanceled, AnalysisError, RequestError. ``on_output``
+    is called in another thread with pieces of what the analysis writes, standard output and standard error as they come. If it
+    raises, the run is stopped and the exception is raised.
+
+    ``again`` repeats the recorded request of a run, with its recorded script, and takes no fields: for a script as it is now pass
+    ``flags=["--script=fit.py"]`` with it. ``overwrite`` lets ``export`` write into a directory that is not empty. ``flags`` are further
+    flags of ``scidex-oci run``.
+
+    The run goes through an engine that calls share (``scidex-oci serve``). It is a command of its own with ``again``, ``overwrite``,
+    ``flags``, ``stdin`` or ``on_output``, which no engine takes, and if ``SCIDEX_OCI_ENGINE`` is ``off``.
+
+    Ctrl-C asks the analysis to end, waits for its end and raises Interrupted with the result; a second one kills it. Raises
+    NotInstalled, EngineLost or another CommandError if scidex-oci itself was killed, and TypeError or ValueError for what is no
+    request, such as a keyword that is no field.
     """
     check_names(fields, "run()", OPTIONS)
     tool = tool or Tool()
@@ -132,7 +136,7 @@ def check_request(tool: Any, fields: Mapping[str, Any], again: Optional[str], fl
 
 
 def finish(result: Result, check: bool) -> Result:
-    """The result, or what is raised for it where that was asked for."""
+    """The result, or what is raised for it if that was asked for."""
     error = error_of(result) if check else None
     if error is not None:
         raise error

@@ -56,7 +56,7 @@ def cleanup_analysis_temp_dir(analysis_id: str) -> None:
     """Removes the directory of an analysis with all that is in it; without one there is nothing to do.
 
     Only what create_analysis_temp_dir has made is removed, told by device and inode, and no symbolic link is followed.
-    Raises StagingError where something else is in its place.
+    Raises StagingError if something else is in its place.
     """
     _check(analysis_id)
     with _base() as base:
@@ -134,7 +134,7 @@ def _base() -> Iterator[_Base]:
     try:
         found = os.fstat(fd)
         if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
-            raise StagingError(f"{path} is open to others: give it to yourself alone (chmod 700), or set SCIDEX_OCI_STAGING")
+            raise StagingError(f"{path} is open to others: give only yourself rights to it (chmod 700), or set SCIDEX_OCI_STAGING")
         fcntl.flock(fd, fcntl.LOCK_EX)
         yield _Base(path, fd)
     finally:

@@ -39,8 +39,8 @@ def enqueue(database: Union[Connection, Cursor], *, retries: Optional[int] = Non
 
     ``database`` is a connection to the catalog's PostgreSQL, or a cursor of one, of psycopg, psycopg2 or another DB-API 2
     driver that takes ``%s``. Nothing is committed here: with the caller's commit the analysis is queued, without it there is
-    none. ``fields`` are those of ``run`` but ``export``. Relative paths start at Python's own directory, and are the same for
-    every worker; data and docs that are not given are none. ``retries`` attempts may follow one that ends in an error of
+    none. ``fields`` are those of ``run`` except ``export``. Relative paths start at Python's own directory, and are the same for
+    every worker. Without ``data`` and ``docs`` the analysis has none. ``retries`` attempts may follow one that ends in an error of
     scidex-oci or a host, by default 3.
 
     Raises TypeError and ValueError for arguments that cannot be a request; the driver's own exception for an id that is not allowed

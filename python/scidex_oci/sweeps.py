@@ -63,8 +63,9 @@ def sweep(script: Optional[StrPath] = None, /, *, parameters: Optional[Mapping[s
         with sweep("fit.py", seed=range(200), lr=[0.1, 0.01], memory="1GiB", jobs=4) as runs:
             frame = runs.table("metrics.csv").to_dataframe()
 
-    Keywords that are fields of a manifest are those of every run, all others are parameters with their values: text, numbers, True or
-    False, in a list or range, or one. ``parameters`` has those whose name is a field or an option too. The rest is as in Batch; Sweep says what a run gets.
+    A keyword that is a field of a manifest holds for every run. Any other keyword is a parameter, with one value, a list or a range of
+    texts, numbers, True or False. ``parameters`` is for parameters with the name of a field or an option. The rest is as in Batch;
+    Sweep says what a run gets.
     """
     fields, found = divided(given, parameters or {})
     return Sweep(found, with_script(script, fields), name=name, tool=tool, jobs=jobs, resume=resume, rerun=rerun, fail_fast=fail_fast,

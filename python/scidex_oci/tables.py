@@ -68,7 +68,7 @@ class Table(Sequence[Row]):
         return [row[name] for row in self.rows]
 
     def to_dataframe(self) -> Any:
-        """The same as a DataFrame. Raises ImportError, with what to install, where there is no pandas."""
+        """The same as a DataFrame. Raises ImportError, with what to install, if there is no pandas."""
         return pandas("its rows, dicts, are there without it: list(table)").DataFrame(self.rows, columns=self.columns)
 
     def _repr_html_(self) -> str:
@@ -89,7 +89,7 @@ def table_of(name: str, data: bytes) -> Table:
 def table(results: Iterable[Result], path: Optional[StrPath] = None) -> Table:
     """A row for each result: id, attempt, state, the labels, and then the records of the output ``path``, a row for each of them.
 
-    The output is CSV, TSV, a JSON object, an array of objects or JSON lines. A run without it has a row all the same, and where
+    The output is CSV, TSV, a JSON object, an array of objects or JSON lines. A run without it has a row too, and if
     the run is complete ``problems`` says why. A label whose values are all numbers is a number. Without ``path`` the columns say how the runs ended and what they used.
     """
     return joined(results, path, {})

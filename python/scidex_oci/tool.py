@@ -77,7 +77,7 @@ class Tool:
                             stdin=stdin, pass_fds=pass_fds, outlives="--detach" in words), self, on_output, stdout, keep)
 
     def call(self, *words: str) -> bytes:
-        """What a command prints on standard output. Raises CommandError where it fails."""
+        """What a command prints on standard output. Raises CommandError if it fails."""
         call = self.start(*words)
         call.wait()
         call.check()
@@ -141,7 +141,7 @@ class Tool:
         """The output ``path`` of all runs of the catalog with these labels, as ``scidex-oci table`` joins it: of complete ones, or those in
         ``states``, the last attempts. ``flags`` are its further ones, such as ``--since=7d``.
 
-        ``warnings`` of the table name runs that are not in it. Raises CommandError where it would have no row, or a content is damaged.
+        ``warnings`` of the table name runs that are not in it. Raises CommandError if it would have no row, or if a content is damaged.
         """
         words = [f"--label={name}={value}" for name, value in (labels or {}).items()] + [f"--state={state}" for state in states]
         call = self.start("table", "--format=json", *words, *flags, "--", os.fspath(path))
@@ -151,7 +151,7 @@ class Tool:
         return Table(rows, warnings=call.said.decode(errors="replace").splitlines())
 
     def outcome(self, call: Call) -> Result:
-        """The result that a finished ``run`` has printed, also where it was stopped before it could."""
+        """The result that a finished ``run`` has printed, also if it was stopped before it could."""
         if call.process.error is not None:
             raise call.process.error
         if not call.stdout and call.process.returncode in (-signal.SIGINT, -signal.SIGTERM):
@@ -199,7 +199,7 @@ class Call:
             raise raised
 
     def result(self) -> Result:
-        """The object on standard output. Raises CommandError where there is none."""
+        """The object on standard output. Raises CommandError if there is none."""
         try:
             return Result.from_json(json.loads(self.stdout), self.tool)
         except (ValueError, TypeError, AttributeError) as error:

@@ -51,7 +51,7 @@ class RecordsTest(unittest.TestCase):
                 ("a.json", b"{", "'a.json' cannot be read: "),
                 ("a.json", b"[" * 100000 + b"]" * 100000, "nested too deeply"),
                 ("a.jsonl", b"{}\n[{}]", "must be an object"),
-                ("a.parquet", b"PAR1", "Parquet is read by pandas alone"),
+                ("a.parquet", b"PAR1", "only pandas reads Parquet"),
                 ("a.txt", b"x", r"'a.txt' is no table by its name: it must end in .csv, .tsv")):
             with self.subTest(name=name, data=data[:20]), self.assertRaisesRegex(ValueError, message):
                 records(name, data)
