@@ -29,7 +29,8 @@ const (
 	reference = top + "/docs/reference"
 )
 
-// TestReference: the pages in docs/reference say what the code says. They are made here, and nothing else is there.
+// TestReference: the pages in docs/reference say what the code says. They are made here, except python.md, which
+// python/tests/reference.py makes, and nothing else is there.
 func TestReference(t *testing.T) {
 	pages := map[string]string{
 		"commands.md": commandsPage(),
@@ -51,7 +52,7 @@ func TestReference(t *testing.T) {
 		}
 	}
 	found, err := filepath.Glob(reference + "/*")
-	if err != nil || len(found) != len(pages) {
+	if err != nil || len(found) != len(pages)+1 || !slices.Contains(found, filepath.Join(reference, "python.md")) {
 		t.Errorf("docs/reference has %q (%v)", found, err)
 	}
 }
