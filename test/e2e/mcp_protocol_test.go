@@ -18,7 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestMCPDocumented: a server answers as in the exchange of docs/agents.md.
+// TestMCPDocumented: a server answers as in the exchange of docs/mcp.md.
 func TestMCPDocumented(t *testing.T) {
 	h := newHarness(t)
 	cmd := h.command(theHost.bin, "--root", h.root, "mcp")
@@ -35,7 +35,7 @@ func TestMCPDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	from, answers := bufio.NewReader(stdout), 0
-	for line := range strings.Lines(readFile(t, "../../docs/agents.md")) {
+	for line := range strings.Lines(readFile(t, "../../docs/mcp.md")) {
 		if request, ok := strings.CutPrefix(line, "→ "); ok {
 			if _, err := io.WriteString(to, request); err != nil {
 				t.Fatal(err)
