@@ -217,7 +217,7 @@ var fields = [...]Field{
 	{
 		Name: "ids", Flag: "ids", Group: GroupLimits, At: func(a *Analysis) any { return &a.IDs },
 		Help:  "`range|self`: give the run user ids of its own (the default if the caller has a range of ids), or the caller's id",
-		About: "range: user ids of its own (default where there are some); self: yours", Example: IDsRange,
+		About: "range: user ids of its own (default if there are some); self: yours", Example: IDsRange,
 		Choices: []string{IDsRange, IDsSelf}, NotInAction: "the id inside", confines: true,
 	},
 	{

@@ -27,7 +27,7 @@ const belowAll = "*."
 // ParseHost parses "api.example.org", "api.example.org:443" or "*.example.org".
 func ParseHost(text string) (Host, error) {
 	if strings.Contains(text, "://") || strings.Contains(text, "/") {
-		return Host{}, badField("allow_host", "%s is a URL: give the name of its host alone, such as api.example.org", quote(text))
+		return Host{}, badField("allow_host", "%s is a URL: give only the name of its host, such as api.example.org", quote(text))
 	}
 	name, port, hasPort := strings.Cut(text, ":")
 	h := Host{}
@@ -60,7 +60,7 @@ func nameProblem(name string) string {
 	case slices.ContainsFunc(labels, func(l string) bool { return !validLabel(l) }):
 		return "has a part that is empty, longer than 63 bytes or not of letters, digits and '-' (international names are given in their xn-- form)"
 	case len(labels) == 1:
-		return "has one part alone, which could be any host of the local network"
+		return "has only one part, which could be any host of the local network"
 	}
 	return ""
 }

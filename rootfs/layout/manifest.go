@@ -70,7 +70,7 @@ func ParseIndex(mediaType string, data []byte) (ocispec.Index, error) {
 		return ocispec.Index{}, fmt.Errorf("index: %w", err)
 	}
 	if !IsIndex(mediaType) || doc.Config != nil || doc.Layers != nil {
-		return ocispec.Index{}, fmt.Errorf("index: a %q with manifests alone is wanted", clip(mediaType))
+		return ocispec.Index{}, fmt.Errorf("index: a %q with only manifests is wanted", clip(mediaType))
 	}
 	if err := checkAll(doc.Manifests); err != nil {
 		return ocispec.Index{}, fmt.Errorf("index: %w", err)

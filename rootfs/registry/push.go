@@ -42,7 +42,7 @@ func (f File) descriptor() ocispec.Descriptor {
 func Push(ctx context.Context, ref Reference, o Options, first Artifact, about ...func(first ocispec.Descriptor) Artifact) (pushed []ocispec.Descriptor, err error) {
 	o.applyDefaults()
 	if ref.digest != "" {
-		return nil, fmt.Errorf("push to %s: what is pushed has a digest of its own; give a tag alone", ref.given)
+		return nil, fmt.Errorf("push to %s: what is pushed has a digest of its own; give only a tag", ref.given)
 	}
 	if _, err := hostTLS(o.CertDirs, ref.host); err != nil {
 		return nil, err

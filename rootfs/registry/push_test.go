@@ -116,7 +116,7 @@ func TestPushRefused(t *testing.T) {
 		a    Artifact
 		want string
 	}{
-		"a digest":       {"/x:1@sha256:" + file.SHA256, options(), Artifact{}, "give a tag alone"},
+		"a digest":       {"/x:1@sha256:" + file.SHA256, options(), Artifact{}, "give only a tag"},
 		"no credentials": {"/x:2", anonymous, Artifact{Files: []File{file}}, "docker login"},
 		"unreadable":     {"/x:3", options(), Artifact{Files: []File{broken}}, "the blob is damaged"},
 		"other contents": {"/x:4", options(), Artifact{Files: []File{wrong}}, "digest"},

@@ -47,7 +47,7 @@ func ParseInjection(text string) (Injection, error) {
 	case err != nil:
 		return i, err
 	case h.Below || h.Port != 0:
-		return i, fmt.Errorf("%q: a header is added for one host, on port 443: give its name alone", text)
+		return i, fmt.Errorf("%q: a header is added for one host, on port 443: give only its name", text)
 	case slices.Contains(notInjected, strings.ToLower(i.Header)):
 		return i, fmt.Errorf("%q: the header %s is the proxy's own", text, i.Header)
 	case i.Method == "TRACE" || i.Method == "CONNECT":

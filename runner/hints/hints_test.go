@@ -164,7 +164,7 @@ func TestOf(t *testing.T) {
 		"refused":               {facts(exit, "ConnectionRefusedError: [Errno 111] Connection refused\n"), NoNetwork, []string{"no network"}},
 		"curl":                  {facts(exit, "curl: (6) Could not resolve host: example.org\n"), NoNetwork, []string{"download first"}},
 		"host refused":          {facts(exit, "curl: (56) CONNECT tunnel failed, response 403\n", refusedHost), HostRefused, []string{"x.example.org:443 is not among"}},
-		"not by the proxy":      {facts(exit, "ConnectionRefusedError: [Errno 111] Connection refused\n", func(f *Facts) { f.Ended.Analysis.AllowHosts = []string{"api.example.org"} }), NoNetwork, []string{"api.example.org alone", "http_proxy"}},
+		"not by the proxy":      {facts(exit, "ConnectionRefusedError: [Errno 111] Connection refused\n", func(f *Facts) { f.Ended.Analysis.AllowHosts = []string{"api.example.org"} }), NoNetwork, []string{"only api.example.org", "http_proxy"}},
 		"module":                {facts(exit, "ModuleNotFoundError: No module named 'scipy.stats'\n"), ModuleMissing, []string{`Python has no module "scipy": install it on the host (apt install python3-scipy)`, "--runtime ./venv", "a module of your own: --project DIR"}},
 		"module by -m":          {facts(exit, "/usr/bin/python3: No module named pytest\n"), ModuleMissing, []string{`"pytest"`}},
 		"module, image":         {facts(exit, "ModuleNotFoundError: No module named 'x'\n", func(f *Facts) { f.Ended.Analysis.Rootfs = "bookworm" }), ModuleMissing, []string{"in the image or directory bookworm", "--runtime ./venv"}},

@@ -31,7 +31,7 @@ func noNetwork(f Facts) string {
 		return ""
 	}
 	if a := f.Ended.Analysis; a.Requests() {
-		return "this run reaches " + strings.Join(a.AllowHosts, ", ") + " alone, and by HTTP through the proxy that http_proxy names"
+		return "this run reaches only " + strings.Join(a.AllowHosts, ", ") + ", by HTTP through the proxy that http_proxy names"
 	}
 	return "runs have no network: download first, then pass the files with --data DIR or --input FILE, or send requests to named hosts with --allow-host"
 }
@@ -79,7 +79,7 @@ func (f Facts) besideScript(names ...string) string {
 	}
 	for _, name := range names {
 		if isRegular(path.Join(path.Dir(a.Script), name)) {
-			return fmt.Sprintf("%s is beside the script, which the analysis sees alone: add --project %s", format.Line(path.Clean(name), 200), format.ShellQuote(path.Dir(a.Script)))
+			return fmt.Sprintf("%s is beside the script, and the analysis sees only the script: add --project %s", format.Line(path.Clean(name), 200), format.ShellQuote(path.Dir(a.Script)))
 		}
 	}
 	return ""

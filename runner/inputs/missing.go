@@ -74,7 +74,7 @@ func (e *MissingError) volume() string {
 		return ""
 	}
 	if place := fixedPlace(e.Flag); place != "" {
-		meant := fmt.Sprintf("give the directory alone, %s %s, which is %s inside", e.Flag, source, place)
+		meant := fmt.Sprintf("give only the directory, %s %s, which is %s inside", e.Flag, source, place)
 		if in, err := spec.ParseInput(source + ":" + destination); err == nil {
 			meant += ", or --input " + in.String()
 		}

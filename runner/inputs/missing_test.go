@@ -25,9 +25,9 @@ func TestLikely(t *testing.T) {
 		"not above this file":   {spec.Analysis{Inputs: []string{in("fist/b.csv")}}, ""},
 		"nothing near":          {spec.Analysis{Docs: in("documents")}, ""},
 		"nothing at all":        {spec.Analysis{Inputs: []string{in("empty/a")}}, ""},
-		"a volume":              {spec.Analysis{Data: in("fits:/data")}, "; give the directory alone, --data DIR/fits, which is /data inside"},
-		"a volume of docker":    {spec.Analysis{Docs: in("fits:/docs:ro")}, "; give the directory alone, --docs DIR/fits, which is /docs inside"},
-		"a volume elsewhere":    {spec.Analysis{Data: in("fits:/models")}, "; give the directory alone, --data DIR/fits, which is /data inside, or --input DIR/fits:/models"},
+		"a volume":              {spec.Analysis{Data: in("fits:/data")}, "; give only the directory, --data DIR/fits, which is /data inside"},
+		"a volume of docker":    {spec.Analysis{Docs: in("fits:/docs:ro")}, "; give only the directory, --docs DIR/fits, which is /docs inside"},
+		"a volume elsewhere":    {spec.Analysis{Data: in("fits:/models")}, "; give only the directory, --data DIR/fits, which is /data inside, or --input DIR/fits:/models"},
 		"a relative one":        {spec.Analysis{Inputs: []string{in("table.csv:x.csv")}}, "; a destination starts with a slash: --input DIR/table.csv:/inputs/x.csv"},
 		"a relative one's slip": {spec.Analysis{Inputs: []string{in("table.csv:inputs/x.csv")}}, "; a destination starts with a slash: --input DIR/table.csv:/inputs/x.csv"},
 	} {

@@ -26,5 +26,5 @@ func AfterHook(v outcome.Outcome, key catalog.Key, failure error) outcome.Outcom
 }
 
 func repeatHook(key catalog.Key) string {
-	return fmt.Sprintf(`repeat it alone with "scidex-oci post-process %s"`, key)
+	return fmt.Sprintf(`repeat only that with "scidex-oci post-process %s"`, key)
 }

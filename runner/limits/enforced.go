@@ -79,7 +79,7 @@ func Unheld(list []result.Enforcement) []string {
 	for _, e := range list {
 		switch {
 		case e.Limit == "memory" && e.By == result.ByRlimit:
-			parts = append(parts, "the memory limit holds for each process alone, and not for shared memory, /tmp and /dev/shm")
+			parts = append(parts, "the memory limit holds for each process by itself, and not for shared memory, /tmp and /dev/shm")
 		case e.Limit == "cpus" && e.By == result.ByNone:
 			parts = append(parts, "CPUs are not limited")
 		}

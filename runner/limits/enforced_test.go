@@ -28,7 +28,7 @@ func TestEnforced(t *testing.T) {
 			t.Errorf("got %s, want %s", by(list), want)
 		}
 	}
-	want := []string{"best effort: the memory limit holds for each process alone, and not for shared memory, /tmp and /dev/shm; CPUs are not limited"}
+	want := []string{"best effort: the memory limit holds for each process by itself, and not for shared memory, /tmp and /dev/shm; CPUs are not limited"}
 	if warnings := Unheld(enforcedBy(a, nil)); !slices.Equal(warnings, want) {
 		t.Errorf("best effort warns with %q, want %q", warnings, want)
 	}

@@ -143,7 +143,7 @@ func (l *Live) stop(now bool) error {
 	case errors.Is(err, unix.ESRCH):
 		return ErrDead
 	case errors.Is(err, unix.EPERM):
-		return fmt.Errorf("it belongs to %s, who alone can stop it", l.owner())
+		return fmt.Errorf("it belongs to %s, and only that user can stop it", l.owner())
 	case err != nil:
 		return err
 	}

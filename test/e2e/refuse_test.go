@@ -108,7 +108,7 @@ var onCommandLine = map[string]refusal{
 	"trace a link":        {args: flags("--trace", "link", "--", "true"), words: flags("--trace", `"link"`, "no regular file")},
 	"trace a device":      {args: flags("--trace", "/dev/null", "--", "true"), words: flags("--trace", `"/dev/null"`, "no regular file")},
 	"trace a stream":      {args: flags("--trace", "-", "--", "true"), words: flags("--trace", `"-"`, "./-")},
-	"trace a descriptor":  {args: flags("--trace", "fd:3", "--", "true"), words: flags("--trace", `"fd:3"`, "file alone")},
+	"trace a descriptor":  {args: flags("--trace", "fd:3", "--", "true"), words: flags("--trace", `"fd:3"`, "only to a file")},
 	"trace in a variable": {args: flags("SCIDEX_OCI_TRACE=nowhere/t.json", "--", "true"), words: flags("SCIDEX_OCI_TRACE", "nowhere/t.json")},
 	"trace empty":         {args: flags("--trace", "", "--", "true"), words: flags("--trace", "is empty")},
 

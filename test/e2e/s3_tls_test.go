@@ -64,7 +64,7 @@ func TestS3OverTLS(t *testing.T) {
 		want   string
 	}{
 		"authority": {registrytest.NewAuthority(t), func(*x509.Certificate) {}, "no known authority has signed the certificate \"CN=localhost\" of " + s.host()},
-		"expired":   {s.own, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }, "the certificate \"CN=localhost\" of " + s.host() + " is valid from"},
+		"expired":   {s.own, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }, "the certificate \"CN=localhost\" of " + s.host() + " is valid only from"},
 		"name":      {s.own, func(c *x509.Certificate) { c.IPAddresses = nil }, "the certificate of " + s.host() + " is for \"localhost\""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -170,7 +170,7 @@ with socket.socket(socket.AF_UNIX) as s:
     print(s.makefile().read())`, link)
 		cmd.Dir = "/"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		if out := h.finish(cmd); !strings.Contains(out.stdout, "serves uid 0 alone") {
+		if out := h.finish(cmd); !strings.Contains(out.stdout, "serves only uid 0") {
 			t.Errorf("%+v", out)
 		}
 	}

@@ -30,7 +30,7 @@ The registry's mirrors in the config file (registries) are asked first, in their
 reference stays REF.
 
 A registry is asked with what "podman login" or "docker login" has stored for it, else anonymously:
-$REGISTRY_AUTH_FILE alone, or the first that has something for it of $XDG_RUNTIME_DIR/containers/auth.json,
+only $REGISTRY_AUTH_FILE if it is set, or the first that has something for it of $XDG_RUNTIME_DIR/containers/auth.json,
 ~/.config/containers/auth.json and $DOCKER_CONFIG/config.json or ~/.docker/config.json, with the credential
 helpers named there. Its certificate is checked by the system's authorities, or those in SSL_CERT_FILE, and by
 HOST[:PORT]/*.crt in ~/.config/containers/certs.d, else /etc/containers/certs.d, else /etc/docker/certs.d;

@@ -20,7 +20,7 @@ func newQueueWorkers(p *command.Program) *cli.Command {
 		Name:      "workers",
 		Usage:     "list the workers that have a lease or analyses",
 		UsageText: "scidex-oci queue workers [--json]",
-		Description: `LEASE is "held" where the worker has renewed its lease in time, "silent" where it has not, and "none" where it has analyses and
+		Description: `LEASE is "held" if the worker has renewed its lease in time, "silent" if it has not, and "none" if it has analyses and
 no lease. What a silent worker has is given to others (--lease of worker).`,
 		Flags: options.List(options.Bool(&json, "json", "one JSON object a line")),
 		Action: func(c *cli.Context) error {

@@ -45,7 +45,7 @@ func (o *reportOptions) flags() []cli.Flag {
 	return options.List(
 		options.Given(&o.out, "out", "write to `FILE`; - is standard output", "o"),
 		options.String(&o.against, "against", "compare with the run `ID`, which comes second"),
-		options.Bool(&o.overwrite, "overwrite", "replace FILE where it exists"),
+		options.Bool(&o.overwrite, "overwrite", "replace FILE if it exists"),
 	)
 }
 

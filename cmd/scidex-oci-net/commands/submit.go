@@ -28,7 +28,7 @@ var notOfSubmit = map[string]string{
 	"again":           "it repeats no recorded run; submit the request under another id",
 	"export":          `the outputs are in the catalog when it has ended; export them with "scidex-oci outputs export ID DIR"`,
 	"overwrite":       "there is no export",
-	"post-process":    "a worker calls no command of a user; call it where \"scidex-oci show ID --wait\" returns",
+	"post-process":    "a worker calls no command of a user; call it when \"scidex-oci show ID --wait\" returns",
 	"post-process-on": "a worker calls no command of a user",
 	"events":          `the analysis runs elsewhere; see "scidex-oci queue show ID"`,
 	"trace":           "the analysis runs elsewhere; trace a run of it",
@@ -49,9 +49,9 @@ the analysis: files and directories are opened there by the same path, so they b
 images and runtimes have to be there under the same name, secrets in the worker's environment.
 
 Prints the id, or with --json an object with id and attempt, for each analysis. Its run is in the catalog at once,
-queued. A line of --batch is one of "scidex-oci batch"; either all of them are enqueued or, where one is bad, none.
+queued. A line of --batch is one of "scidex-oci batch"; either all of them are enqueued or, if one is bad, none.
 
-A worker takes what has waited longest in the highest priority. With --unique nothing is queued where the very same analysis
+A worker takes what has waited longest in the highest priority. With --unique nothing is queued if the very same analysis
 waits or runs already: then its id is printed, and standard error says so.
 
 An attempt that ends in an error of scidex-oci or the host, or whose worker dies, is followed by another. An analysis that

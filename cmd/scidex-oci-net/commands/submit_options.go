@@ -34,7 +34,7 @@ func (o *submitOptions) flags(g *options.Global) []cli.Flag {
 		options.Pairs(&o.require, "require", "for workers that have the label `K=V`; repeatable, all must match"),
 		options.Value(&o.priority, "priority", "`1|2|3|4`: those of 1 are taken first, then those of 2, and so on; within one in their order (default: 1)", readPriority),
 		options.Begin(&o.start, "at", "not to begin before `TIME|+DURATION`, as 2026-01-31T12:00:00Z, a date as 2026-01-31, +2h or +7d"),
-		options.Bool(&o.unique, "unique", "where an analysis waits or runs that asks for the very same, but for id and labels, answer with that one and queue nothing"),
+		options.Bool(&o.unique, "unique", "if an analysis waits or runs that asks for the very same, except for id and labels, answer with that one and queue nothing"),
 		options.Count(&o.retries, "retries", fmt.Sprintf("let up to `N` attempts follow that end in an error of scidex-oci or a host, after 1 s, 2 s, 4 s and so on (default: %d)", queue.DefaultRetries), 0),
 	)...)
 }

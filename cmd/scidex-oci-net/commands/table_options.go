@@ -38,7 +38,7 @@ func (o *tableOptions) flags() []cli.Flag {
 	return options.List(append(flags,
 		options.Choice(&o.format, "format", "`FORMAT`: csv, or json, one object a line (default: by the extension of FILE, else csv)", formatCSV, formatJSON),
 		options.Given(&o.output, "out", "write to `FILE` (default: standard output)", "o"),
-		options.Bool(&o.overwrite, "overwrite", "replace FILE where it exists"),
+		options.Bool(&o.overwrite, "overwrite", "replace FILE if it exists"),
 		options.Bool(&o.exact, "exact", "write each text of CSV as it is, also one that a spreadsheet would execute"),
 	)...)
 }

@@ -24,7 +24,7 @@ func newUI(p *command.Program) *cli.Command {
 		UsageText: "scidex-oci ui [--listen ADDRESS:PORT]",
 		Description: `Prints the address of a small web application, and serves it until a signal ends it: the runs of the catalog to search,
 their pages as report makes them, comparisons, downloads, the runs that go on with what they use, and a button to stop one.
-It listens on the loopback alone. The address has a secret of 256 bits in it and is good until the command ends; anyone who has
+It listens only on the loopback. The address has a secret of 256 bits in it and is good until the command ends; anyone who has
 it may read every run of this catalog and stop yours.`,
 		Flags: o.flags(),
 		Action: func(c *cli.Context) error {

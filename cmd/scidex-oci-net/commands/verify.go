@@ -38,7 +38,7 @@ and what they say about a run against scidex-result.json, if that is there. A ch
 
 It proves that somebody with the key has said so, and not that it is true: root of that host can sign anything. See docs/statement.md.
 
-Exit codes: 0 verified, 1 not, with a line for each problem, 125 where it could not be tried.`,
+Exit codes: 0 verified, 1 not, with a line for each problem, 125 if it could not be tried.`,
 		Flags:  o.flags(),
 		Action: func(c *cli.Context) error { return runVerify(c, p, o) },
 	}

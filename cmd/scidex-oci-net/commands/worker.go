@@ -35,7 +35,7 @@ the second signal, it is ended with its grace, and the queue has it again. The t
 ends only that run, which does not come again.
 
 A worker that is silent for longer than --lease has its analyses given to others, by a worker that has renewed its own lease for
-twice as long; times are those of the database. Where the database was away no worker loses what it runs. With --lease 0 it is
+twice as long; times are those of the database. If the database was away, no worker loses what it runs. With --lease 0 it is
 not before their timeout, their grace and --rescue-after are over. All workers of a queue should have the same
 --rescue-after; it has to cover the start, the harvest and the commit of a run.
 

@@ -47,7 +47,7 @@ func (o *workerOptions) flags(g *options.Global) []cli.Flag {
 		options.Choice(&o.limits, "limits", "`enforce|outer|best-effort`, as of run, for analyses that were submitted without it", spec.LimitsEnforce, spec.LimitsOuter, spec.LimitsBestEffort),
 		g.MinFreeFlag(), g.InjectFlag(),
 		options.Given(&o.metrics, "metrics", "serve metrics at `ADDRESS`, HOST:PORT; :PORT is every address of this host, and port 0 any that is free, which is logged at info (default: none)"),
-		options.Bool(&o.json, "json", "print results as JSON lines also where standard output is a terminal"),
+		options.Bool(&o.json, "json", "print results as JSON lines also if standard output is a terminal"),
 	)...)
 }
 

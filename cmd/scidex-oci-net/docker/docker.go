@@ -27,7 +27,7 @@ the user to whom the directory belongs if root calls. It is the bind that --work
 /tmp is the run's own /tmp; any other volume without :rw is read-only, and with it refused. Links that lead out of the
 output directory and special files are not put back, and standard error names them.
 
-There is no network, with --network none and without --network. Where --network is not given,
+There is no network, with --network none and without --network. If --network is not given,
 SCIDEX_OCI_DOCKER_HOSTS has the hosts for --allow-host, separated by blanks.
 
 An image is one of the config file's mapping images, else one that "scidex-oci image ls" lists under that name;

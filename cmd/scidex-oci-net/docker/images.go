@@ -109,7 +109,7 @@ func split(name string) (repository, tag string) {
 
 func (f front) image(ctx context.Context, args []string) error {
 	if len(args) == 0 || args[0] != "inspect" {
-		return command.Usagef("docker image has inspect alone")
+		return command.Usagef("docker image has only inspect")
 	}
 	return f.inspect(ctx, args[1:])
 }
@@ -123,7 +123,7 @@ func (f front) inspect(_ context.Context, args []string) error {
 	all := []about{}
 	for _, name := range args {
 		if strings.HasPrefix(name, "-") {
-			return command.Usagef("docker inspect %s is not supported; give images alone", name)
+			return command.Usagef("docker inspect %s is not supported; give only images", name)
 		}
 		one, err := f.find(name)
 		if err != nil {

@@ -116,7 +116,7 @@ func TestNetwork(t *testing.T) {
 	if got := network(spec.Analysis{}); got != "without a network" {
 		t.Error(got)
 	}
-	want := "without a network but for HTTP requests to rest.example.org, *.example.com:443, by the proxy that http_proxy names"
+	want := "without a network except for HTTP requests to rest.example.org, *.example.com:443, by the proxy that http_proxy names"
 	if got := network(spec.Analysis{AllowHosts: []string{"rest.example.org", "*.example.com:443"}}); got != want {
 		t.Error(got)
 	}

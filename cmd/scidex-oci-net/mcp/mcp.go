@@ -28,14 +28,14 @@ func New(p *command.Program) *cli.Command {
 		Usage:     "let a model run analyses, by the Model Context Protocol",
 		UsageText: "scidex-oci mcp [--http ADDRESS:PORT [--key-file FILE]] [flags of run] [--jobs N]",
 		Description: `A server of the Model Context Protocol: its client is a program that works for a model, and starts this command as a child or
-calls it over HTTP on the loopback. The model runs code in a sandbox and reads results, logs and outputs. docs/agents.md has the tools, and
-configuration files of clients.
+calls it over HTTP on the loopback. The model runs code in a sandbox and reads results, logs and outputs. docs/mcp.md has the tools,
+and docs/agents.md has configuration files of clients.
 
 The flags are what the operator allows. Limits are both the defaults and the most that a model may ask for. A model names no path of this
 host: it sees --data and --docs (without these flags nothing), and what it writes itself. --root says which runs it can read; it can
-stop those alone that it has started here.
+stop only those that it has started here.
 
-Over HTTP each request has a key, "Authorization: Bearer KEY": that of --key-file, which is made where it is missing, or else
+Over HTTP each request has a key, "Authorization: Bearer KEY": that of --key-file, which is made if it is missing, or else
 a new one that is written to standard error.
 
 End-of-file stops the runs. The first SIGINT, SIGQUIT, SIGTERM or SIGHUP drains: no new runs are taken, what waits is canceled, what
@@ -113,5 +113,5 @@ func network(bounds spec.Analysis) string {
 	if !bounds.Requests() {
 		return "without a network"
 	}
-	return "without a network but for HTTP requests to " + strings.Join(bounds.AllowHosts, ", ") + ", by the proxy that http_proxy names"
+	return "without a network except for HTTP requests to " + strings.Join(bounds.AllowHosts, ", ") + ", by the proxy that http_proxy names"
 }

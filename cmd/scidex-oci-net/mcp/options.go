@@ -41,7 +41,7 @@ func (o *mcpOptions) flags(g *options.Global) []cli.Flag {
 	options.Describe(flags, "docs", "let analyses read the directory `DIR` at /docs (default: none)")
 	return options.List(append(flags,
 		options.String(&o.http, "http", "serve HTTP on `ADDRESS:PORT` of the loopback, such as 127.0.0.1:8765, until a signal (default: standard input and output)"),
-		options.Path(&o.keyFile, "key-file", "take the key of HTTP requests from `FILE`, which only its owner can read; it is made where it is missing (default: a new key is written to standard error)"),
+		options.Path(&o.keyFile, "key-file", "take the key of HTTP requests from `FILE`, which only its owner can read; it is made if it is missing (default: a new key is written to standard error)"),
 		options.Count(&o.jobs, "jobs", "run at most `N` analyses at once, whatever their limits (default: as many as memory and CPUs have room for by their limits together)", 1, "j"),
 	)...)
 }

@@ -34,16 +34,16 @@ type batchOptions struct {
 
 func (o *batchOptions) flags(g *options.Global) []cli.Flag {
 	flags := options.Hide(append(options.Without(o.run.Flags(g), "export"), o.run.DetachFlag()), slices.Collect(maps.Keys(notOfBatch))...)
-	options.Describe(flags, "json", "print results as JSON lines also where standard output is a terminal")
+	options.Describe(flags, "json", "print results as JSON lines also if standard output is a terminal")
 	options.Describe(flags, "overwrite", "let --export and the \"export\" of a line write into a directory that is not empty")
 	options.Describe(flags, "quiet", "leave the status lines, the lines of failures and the summary out")
 	return options.List(append(flags,
-		options.Count(&o.jobs, "jobs", "run `N` analyses at once, while outputs of those before are committed (default: as many as memory and CPUs have room for, by the largest limits of the lines); fewer, with a message, where open files, processes or ids have no room for N", 1, "j"),
+		options.Count(&o.jobs, "jobs", "run `N` analyses at once, while outputs of those before are committed (default: as many as memory and CPUs have room for, by the largest limits of the lines); fewer, with a message, if open files, processes or ids have no room for N", 1, "j"),
 		options.Bool(&o.resume, "resume", "go on with a batch: skip each line whose id is complete or failed already, run the others"),
 		options.Choice(&o.rerun, "rerun", "go on with a batch, and run as the next attempt, with the request and the script as they are now, also lines that have ended: `failed|changed|all`", string(batch.RerunFailed), string(batch.RerunChanged), string(batch.RerunAll)),
 		options.Bool(&o.failFast, "fail-fast", "start no more once a line has not ended as complete; the same as --max-failures 1"),
 		options.Count(&o.maxFailures, "max-failures", "start no more once `N` lines have not ended as complete; those that run come to their end", 1),
-		options.Count(&o.retries, "retries", "repeat a line up to `N` times, after 1 s, 2 s, 4 s and so on, where scidex-oci or the host failed and not the analysis (default: 0)", 0),
+		options.Count(&o.retries, "retries", "repeat a line up to `N` times, after 1 s, 2 s, 4 s and so on, if scidex-oci or the host failed and not the analysis (default: 0)", 0),
 		options.Path(&o.export, "export", "write the outputs of each run to `DIR`/ID after its commit"),
 		options.Values(&o.sweep, "sweep", "run a command or script once for each combination of values; `NAME=VALUES` is a list, lr=0.1,0.01, or a range of integers, seed=0..199; repeatable", readBatchSweep),
 		options.Path(&o.junit, "junit", "write the results of the lines to `FILE` as JUnit XML, at the end"),

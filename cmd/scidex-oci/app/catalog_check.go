@@ -28,7 +28,7 @@ func newCatalogCheck(p *command.Program) *cli.Command {
 the row. Runs of other hosts, and of other roots of this one, may have their blobs in stores of those. Blobs that
 no run names are counted. It changes nothing, unless it is to repair.
 
---repair puts back what is damaged or missing from copies on this host whose digest is right: where the blob store is
+--repair puts back what is damaged or missing from copies on this host whose digest is right: if the blob store is
 a bucket, from what is kept of it here, and of each run from the root that it was started with, its kept directory, its
 --export directory and its script. Logs have no other copy. What could not be repaired is reported.`,
 		Flags: o.flags(),

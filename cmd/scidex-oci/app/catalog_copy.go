@@ -23,7 +23,7 @@ func newCatalogCopy(p *command.Program) *cli.Command {
 		Usage:     "copy a catalog into another, as from SQLite into PostgreSQL",
 		UsageText: "scidex-oci catalog copy --from URL --to URL [--from-blobs URL] [--to-blobs URL] [--json]",
 		Description: `All ended runs are copied, with what belongs to them, read back and compared. A copy that was interrupted is
-finished by another. Where both catalogs use one blob store, it is handed to the new one at the end: the old
+finished by another. If both catalogs use one blob store, it is handed to the new one at the end: the old
 one can be read, but nothing writes to it any more. So no run may be under way then. With another store in
 --to-blobs the blobs are copied too, runs that have not ended are left out, and the old catalog stays in use.`,
 		Flags: o.flags(),
@@ -48,7 +48,7 @@ type catalogCopyOptions struct {
 func (o *catalogCopyOptions) flags() []cli.Flag {
 	return options.List(
 		options.Given(&o.from, "from", "copy the catalog at `URL`"),
-		options.Given(&o.to, "to", "copy into the catalog at `URL`, which is made where there is none"),
+		options.Given(&o.to, "to", "copy into the catalog at `URL`, which is made if there is none"),
 		options.Given(&o.fromBlobs, "from-blobs", "the blob store of --from is at `URL` (default: that of --blobs)"),
 		options.Given(&o.toBlobs, "to-blobs", "the blob store of --to is at `URL` (default: that of --from)"),
 		options.Bool(&o.json, "json", "print one JSON object"),

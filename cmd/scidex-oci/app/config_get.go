@@ -22,7 +22,7 @@ func newConfigGet(p *command.Program) *cli.Command {
 		UsageText: "scidex-oci config get KEY",
 		ArgsUsage: "KEY",
 		Description: `Prints each value on a line, as the file has it: flags and environment variables, which win over the file, do
-not count. The file is the one that commands read: where you have none, that of all users. A key that it does not
+not count. The file is the one that commands read: if you have none, that of all users. A key that it does not
 set is an error.
 
 ` + aboutConfig,

@@ -20,7 +20,7 @@ func newDoctorCommand(p *command.Program) *cli.Command {
 	var all bool
 	return &cli.Command{
 		Name:      "doctor",
-		Usage:     "find out whether runs work on this host, and what to do where they do not",
+		Usage:     "find out whether runs work on this host, and what to do if they do not",
 		UsageText: "scidex-oci doctor [-v] [--json] [flags of run]",
 		Description: `Tries everything that a run needs, by doing it: namespaces, id maps, mounts, overlays, seccomp, control
 groups, disk, catalog, and at last a real run, on a root that is thrown away. Nothing is left of it, and

@@ -63,7 +63,7 @@ func (o *outputsListOptions) flags() []cli.Flag {
 func newOutputsCatCommand(p *command.Program) *cli.Command {
 	return &cli.Command{
 		Name:      "cat",
-		Usage:     "print one output; escaped where standard output is a terminal",
+		Usage:     "print one output; escaped if standard output is a terminal",
 		UsageText: "scidex-oci outputs cat ID PATH",
 		ArgsUsage: "ID PATH",
 		Action: func(c *cli.Context) error {

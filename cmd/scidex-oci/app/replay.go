@@ -25,7 +25,7 @@ func newReplayCommand(p *command.Program) *cli.Command {
 		Usage:     "run a recorded analysis again and compare what it makes, byte by byte",
 		UsageText: "scidex-oci replay ID [--times N] [--keep-replays WORD] [--json]",
 		ArgsUsage: "ID",
-		Description: `The recorded request is run again, with its own script, standard input, image, limits and environment, from the inputs that it had: where
+		Description: `The recorded request is run again, with its own script, standard input, image, limits and environment, from the inputs that it had: if
 one is missing or not what it was, by its digest, that is said and nothing is run. A replay is a run of its own with the label
 replay-of=ID@ATTEMPT; it is removed again once it has been found identical. What differs is listed with a first hint.
 

@@ -38,7 +38,7 @@ func (f *traceFile) setFile(given options.Text) error {
 	case text == "":
 		return given.Refuse("is empty; give a file, or leave it out")
 	case text == "-", strings.HasPrefix(text, "fd:"):
-		return given.Refuse("a trace is written to a file alone; give its name, ./%s where it is called that", text)
+		return given.Refuse("a trace is written only to a file; give its name, ./%s if it is called that", text)
 	}
 	file, why := userfile.Create(given.Path(""), true, 0o600)
 	if why != nil {

@@ -21,7 +21,7 @@ func newShowCommand(p *command.Program) *cli.Command {
 		Usage:     "show the result of a run",
 		UsageText: "scidex-oci show ID [--json] [--wait]",
 		ArgsUsage: "ID",
-		Description: `The exit code is 0 however the run has ended, with --wait too: the result has its own. --wait ends with 125 where the
+		Description: `The exit code is 0 however the run has ended, with --wait too: the result has its own. --wait ends with 125 if the
 run's scidex-oci was killed, so that it will never end.`,
 		Flags: o.flags(),
 		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {

@@ -60,7 +60,7 @@ func (o *slurmCollectOptions) flags() []cli.Flag {
 	return options.List(
 		options.Bool(&o.wait, "wait", "go on until all lines are collected"),
 		options.Duration(&o.poll, "poll", "look again after `DURATION` with --wait (default: 15s)", 100*time.Millisecond),
-		options.Bool(&o.json, "json", "print results as JSON lines also where standard output is a terminal"),
+		options.Bool(&o.json, "json", "print results as JSON lines also if standard output is a terminal"),
 	)
 }
 

@@ -34,7 +34,7 @@ func newStatsCommand(p *command.Program) *cli.Command {
 100 runs 99 used at most P99. ASKED is what 50 in 100 asked for at most, and the most. AT LIMIT counts runs that the limit has ended.
 
 SUGGESTED is, for memory, P99 and a quarter, up to a multiple of 64MiB; for cpus, P99 and a quarter, up to a multiple of
-0.25; for the time, twice P99, up to a minute. Where the limit has ended more than one run in a hundred there is none:
+0.25; for the time, twice P99, up to a minute. If the limit has ended more than one run in a hundred, there is none:
 what they would have used is not known. No more memory and cpus are suggested than this host has. Cores are those of runs
 of a second or more: what a shorter one used is mostly its start.`,
 		Flags: o.flags(),

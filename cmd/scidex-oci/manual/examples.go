@@ -36,9 +36,9 @@ func Examples() map[string][]Example {
 		"queue":        {{"scidex-oci queue ls", "lists what waits and runs, and says why it waits"}},
 		"queue ls":     {{"scidex-oci queue ls --all", "lists what has ended as well"}},
 		"queue show":   {{"scidex-oci queue show fit-1", "shows one analysis with its attempts and workers"}},
-		"queue cancel": {{"scidex-oci queue cancel fit-1 fit-2", "takes two analyses out of the queue, or ends them where they run"}},
+		"queue cancel": {{"scidex-oci queue cancel fit-1 fit-2", "takes two analyses out of the queue, or ends them if they run"}},
 		"queue retry":  {{"scidex-oci queue retry fit-1", "queues an analysis again that ended in an error or was lost"}},
-		"queue rescue": {{"scidex-oci queue rescue node7/4242/9f86d081", "gives the analyses of a worker to others, where its host does not come back"}},
+		"queue rescue": {{"scidex-oci queue rescue node7/4242/9f86d081", "gives the analyses of a worker to others, if its host does not come back"}},
 		"slurm":        {{"scidex-oci slurm submit --spool /shared/fits lines.jsonl", "submits a batch to Slurm; collect the results with slurm collect"}},
 		"slurm submit": {
 			{"scidex-oci slurm submit --spool /shared/fits --script /shared/fit.py lines.jsonl", "submits the lines as job arrays"},
@@ -81,7 +81,7 @@ func Examples() map[string][]Example {
 		},
 		"outputs export": {
 			{"scidex-oci outputs export @last results", "copies all outputs and scidex-result.json to the directory results"},
-			{"scidex-oci outputs export --label sweep=s1 results", "does so for each run with a label, to results/ID; repeat it to go on where it was ended"},
+			{"scidex-oci outputs export --label sweep=s1 results", "does so for each run with a label, to results/ID; repeat it to go on if it was ended"},
 		},
 		"outputs find": {
 			{"scidex-oci outputs find '**/*.csv' --since 7d", "finds the CSV files of the runs of the last week"},
@@ -132,7 +132,7 @@ func Examples() map[string][]Example {
 		"catalog":  {{"scidex-oci catalog check --digests", "reads all that runs have kept, and compares it with its digests"}},
 		"catalog check": {
 			{"scidex-oci catalog check", "says which blobs are missing"},
-			{"scidex-oci catalog check --digests --repair", "reads all of them, and puts back what is damaged where there is a copy"},
+			{"scidex-oci catalog check --digests --repair", "reads all of them, and puts back what is damaged if there is a copy"},
 		},
 		"catalog copy": {
 			{"scidex-oci catalog copy --from sqlite:///srv/catalog.db --to postgres://me@db.example.org/scidex", "moves a catalog to PostgreSQL"},
@@ -159,7 +159,7 @@ func Examples() map[string][]Example {
 			{"scidex-oci docker run --volume /srv/job:/job --workdir /job debian:12 sort in.txt", "runs as a workflow engine asks for it"},
 		},
 		"doctor": {
-			{"scidex-oci doctor", "says whether runs work on this host, and what to do where not"},
+			{"scidex-oci doctor", "says whether runs work on this host, and what to do if not"},
 			{"scidex-oci doctor --limits best-effort", "asks for runs without control groups"},
 		},
 		"selftest": {

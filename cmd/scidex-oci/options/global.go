@@ -37,7 +37,7 @@ func (g *Global) Flags() []*Flag {
 		Given(&g.Tmp, "tmp", "make working directories in `DIR` (default: /tmp)"),
 		Given(&g.LogLevel, "log-level", "write messages of `LEVEL` debug, info, warn or error and above (default: warn)"),
 		Given(&g.LogFormat, "log-format", "write messages as `text|json`, one a line (default: text)"),
-		Given(&g.Config, "config", "read defaults from the YAML `FILE`, keys as flags with underscores (default: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, where they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always; its mapping runtimes gives directories the names that --runtime takes; its mapping images says what the images of a workflow engine are here; its mappings registries and short_names are for image pull"),
+		Given(&g.Config, "config", "read defaults from the YAML `FILE`, keys as flags with underscores (default: $XDG_CONFIG_HOME/scidex-oci/config.yaml or /etc/scidex-oci/config.yaml, if they exist); its list allow_binds restricts what may be bound, that of /etc/scidex-oci/config.yaml always; its mapping runtimes gives directories the names that --runtime takes; its mapping images says what the images of a workflow engine are here; its mappings registries and short_names are for image pull"),
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *Service) openAccount() (admission.Resources, error) {
 		s.account, err = admission.OpenAccount(path, machine)
 	}
 	if err != nil {
-		return machine, fmt.Errorf("the runs of this account's engines cannot be counted: %w; or give --jobs N, which counts those of this one alone", err)
+		return machine, fmt.Errorf("the runs of this account's engines cannot be counted: %w; or give --jobs N, which counts only those of this one", err)
 	}
 	return admission.ReadTotal().Within(s.account.Resources), nil
 }

@@ -35,7 +35,7 @@ func (o *serveOptions) flags(g *options.Global) []cli.Flag {
 	options.Describe(flags, "overwrite", "let the \"export\" of a request write into a directory that is not empty")
 	return options.List(append(flags,
 		options.Bool(&o.stdio, "stdio", "read requests from standard input and write answers to standard output, until end-of-file"),
-		options.Path(&o.path, "socket", "listen on the socket `PATH`, for programs of your own uid alone, until a signal; removed at the end"),
+		options.Path(&o.path, "socket", "listen on the socket `PATH`, only for programs of your own uid, until a signal; removed at the end"),
 		options.Count(&o.jobs, "jobs", "run at most `N` analyses at once, whatever their limits (default: as many as memory and CPUs have room for by their limits together)", 1, "j"),
 	)...)
 }

@@ -32,10 +32,10 @@ manifest. The flags of this command are their defaults. Relative paths are relat
 Runs go on side by side while their limits together have room on this machine. The others wait in order, with callers
 taking turns.
 
-A socket serves programs of your own uid alone, and one engine with a socket serves a root. Without --stdio and --socket, the
+A socket serves only programs of your own uid, and one engine with a socket serves a root. Without --stdio and --socket, the
 socket is the one that systemd passes (ListenStream of a socket unit).
 
-End-of-file stops the runs of the caller, but for those with "detached": true, and cancels what waits. The first SIGINT,
+End-of-file stops the runs of the caller, except for those with "detached": true, and cancels what waits. The first SIGINT,
 SIGQUIT, SIGTERM or SIGHUP drains: no new runs are taken, what waits is canceled, what runs comes to its end. The
 second one stops what runs, the third ends this process at once.
 

@@ -278,7 +278,7 @@ func (s server) refuse(c *net.UnixConn, why *rpc.Error) {
 func own(c *net.UnixConn) error {
 	peer, err := peerOf(c)
 	if err == nil && int(peer.Uid) != os.Geteuid() {
-		err = fmt.Errorf("this engine serves uid %d alone, and the caller has uid %d", os.Geteuid(), peer.Uid)
+		err = fmt.Errorf("this engine serves only uid %d, and the caller has uid %d", os.Geteuid(), peer.Uid)
 	}
 	return err
 }

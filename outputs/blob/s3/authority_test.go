@@ -58,7 +58,7 @@ func TestCertificates(t *testing.T) {
 		want   string
 	}{
 		"another authority": {other, func(*x509.Certificate) {}, `signed the certificate "CN=localhost" of HOST, which is by "CN=scidex-oci test"; name the file of its authority in AWS_CA_BUNDLE`},
-		"expired":           {ours, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }, `the certificate "CN=localhost" of HOST is valid from`},
+		"expired":           {ours, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }, `the certificate "CN=localhost" of HOST is valid only from`},
 		"not valid yet":     {ours, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) }, "or set the clock of this host"},
 		"another name":      {ours, func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"store.example"} }, `of HOST is for "store.example"; correct the endpoint`},
 		"another use":       {ours, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }, `the certificate "CN=localhost" of HOST is not trusted`},

@@ -43,7 +43,7 @@ func refusedCertificate(host string, leaf *x509.Certificate, err error) string {
 	case errors.As(err, &unknown):
 		return fmt.Sprintf("no known authority has signed the certificate %q of %s, which is by %q; name the file of its authority in AWS_CA_BUNDLE", leaf.Subject, host, leaf.Issuer)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return fmt.Sprintf("the certificate %q of %s is valid from %s to %s alone; renew it, or set the clock of this host", invalid.Cert.Subject, host, day(invalid.Cert.NotBefore), day(invalid.Cert.NotAfter))
+		return fmt.Sprintf("the certificate %q of %s is valid only from %s to %s; renew it, or set the clock of this host", invalid.Cert.Subject, host, day(invalid.Cert.NotBefore), day(invalid.Cert.NotAfter))
 	case errors.As(err, &another):
 		return fmt.Sprintf("the certificate of %s is for %s; correct the endpoint, or give the server a certificate for its name", host, namesOf(leaf))
 	}

@@ -91,7 +91,7 @@ func (f File) checkOwner(fd int) error {
 	case int(st.Uid) != os.Geteuid() && st.Uid != 0:
 		return fmt.Errorf("%q belongs to user %d, who can read and change it; make a key of your own with \"scidex-oci key new\"", string(f), st.Uid)
 	case st.Mode&0o077 != 0:
-		return fmt.Errorf("%q can be read or changed by others (mode %04o); make it yours alone with \"chmod 600\", or make another if they had it", string(f), st.Mode&0o777)
+		return fmt.Errorf("%q can be read or changed by others (mode %04o); give only yourself rights to it with \"chmod 600\", or make another if they had it", string(f), st.Mode&0o777)
 	case st.Nlink != 1: // a run could have a directory that holds another of its names
 		return fmt.Errorf("%q has %d names (hard links), and a run may see the others; remove them, or make a key with \"scidex-oci key new\"", string(f), st.Nlink)
 	}

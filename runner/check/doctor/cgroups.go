@@ -87,7 +87,7 @@ func (e *examination) withoutGroups(err error) check.Finding {
 	if limits := e.analysis.Limits; limits != spec.LimitsEnforce {
 		f.Status, f.Means = check.Warn, "the limits of runs are held as limits: "+limits+" says, which is set"
 		if strings.Contains(f.Command, "limits ") { // what is set already, or another way around it
-			f.Cure, f.Command = "nothing, where that is enough; this has them enforced again, or runs refused", "scidex-oci config unset limits"
+			f.Cure, f.Command = "nothing, if that is enough; this has them enforced again, or runs refused", "scidex-oci config unset limits"
 		}
 		e.summary.Limits = LimitsBy(limits)
 	}

@@ -111,7 +111,7 @@ func environment(given []string) judge {
 			}
 		}
 		if len(o.Got) != len(given) || o.Partial {
-			return check.Fail, fmt.Sprintf("%d variables where the run was given %d", len(o.Got), len(given))
+			return check.Fail, fmt.Sprintf("%d variables, and the run was given %d", len(o.Got), len(given))
 		}
 		return check.Pass, fmt.Sprintf("%d, none of the launcher's", len(o.Got))
 	}

@@ -245,7 +245,7 @@ func exceededMemory(l load) (check.Status, string) {
 	switch {
 	case l.Result.EnforcementOf("memory").By != "cgroup":
 		if got == "ENOMEM" && taken <= int64(at) {
-			return check.Pass, fmt.Sprintf("at %s a process was refused more after %s; it holds for each process alone", at, spec.Size(taken))
+			return check.Pass, fmt.Sprintf("at %s a process was refused more after %s; it holds for each process by itself", at, spec.Size(taken))
 		}
 	case l.Result.Reason == outcome.ReasonOutOfMemory && l.Result.Evidence.OOMKills > 0:
 		return check.Pass, fmt.Sprintf("at %s the kernel killed what took more", at)

@@ -200,7 +200,7 @@ func raisedLimits(asked spec.Analysis) (notes []string) {
 		{"timeout", asked.Timeout.String(), given.Timeout.String()},
 	} {
 		if limit.asked != limit.given {
-			notes = append(notes, fmt.Sprintf("the canaries had %s %s in place of %s, because they may need it; that limits hold is proven by runs of their own", limit.name, limit.given, limit.asked))
+			notes = append(notes, fmt.Sprintf("the canaries had %s %s instead of %s, because they may need it; that limits hold is proven by runs of their own", limit.name, limit.given, limit.asked))
 		}
 	}
 	return notes

@@ -36,7 +36,7 @@ func CheckAnalysis(a spec.Analysis) error {
 	}
 	for _, input := range inputs {
 		if _, blob := input.Digest(); blob {
-			return fmt.Errorf(`input %q: a node takes files and directories alone; put it into one that the nodes share, with "scidex-oci outputs cat" or "scidex-oci outputs export", and name that`, input.Source)
+			return fmt.Errorf(`input %q: a node takes only files and directories; put it into one that the nodes share, with "scidex-oci outputs cat" or "scidex-oci outputs export", and name that`, input.Source)
 		}
 	}
 	return nil

@@ -100,7 +100,7 @@ func checkOwner(dir *os.File) error {
 		return err
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() || info.Mode().Perm() != 0o700 {
-		return fmt.Errorf("%s is not a directory of this user alone; remove it", dir.Name())
+		return fmt.Errorf("%s is not a directory that only this user can enter; remove it", dir.Name())
 	}
 	return nil
 }

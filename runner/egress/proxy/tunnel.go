@@ -56,7 +56,7 @@ var databases = []string{"postgresql", "tds/8.0", "mysql", "mongodb", "redis", "
 // judge refuses a greeting that is not for the host.
 func judge(g greeting.Greeting, err error, host string) error {
 	if err != nil {
-		return refuse("%v: a tunnel to %s carries TLS for that host alone", err, host)
+		return refuse("%v: a tunnel to %s carries only TLS for that host", err, host)
 	}
 	if strings.ToLower(g.ServerName) != host {
 		return refuse("the TLS greeting is for %q, and the tunnel for %s", printable(g.ServerName, 260), host)

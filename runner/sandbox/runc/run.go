@@ -41,7 +41,7 @@ func (s *session) create(job protocol.Job, files []*os.File) (*sandbox.Created, 
 	}
 	if len(m.Files) != due {
 		protocol.Discard(m.Files)
-		return nil, fmt.Errorf("the supervisor sent %d descriptors where %d were due", len(m.Files), due)
+		return nil, fmt.Errorf("the supervisor sent %d descriptors, and %d were due", len(m.Files), due)
 	}
 	c := &sandbox.Created{Stdout: m.Files[1], Stderr: m.Files[2], Walls: walls, Binds: m.Binds}
 	if due > 3 {

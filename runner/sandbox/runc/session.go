@@ -138,7 +138,7 @@ func (s *session) expect(kind string) (protocol.Message, error) {
 		return m, fmt.Errorf("this process has no room for what a run needs: %w; see \"ulimit -n\"", unix.EMFILE)
 	case m.Type != kind:
 		protocol.Discard(m.Files)
-		return m, fmt.Errorf("the supervisor said %q where %q was due", m.Type, kind)
+		return m, fmt.Errorf("the supervisor said %q, and %q was due", m.Type, kind)
 	}
 	return m, nil
 }

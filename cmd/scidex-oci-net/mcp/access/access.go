@@ -33,7 +33,7 @@ func Guard(key Key, most int64, next http.Handler) http.Handler {
 		switch {
 		case !loopback.Names(r.Host) || !fromHere(r.Header["Origin"]):
 			w.Header().Set("Connection", "close")
-			http.Error(w, "scidex-oci mcp answers programs of this machine alone: Host and Origin name the loopback", http.StatusForbidden)
+			http.Error(w, "scidex-oci mcp answers only programs of this machine: Host and Origin name the loopback", http.StatusForbidden)
 		case !key.opens(r.Header["Authorization"]):
 			w.Header().Set("Connection", "close")
 			w.Header().Set("WWW-Authenticate", "Bearer")

@@ -86,7 +86,7 @@ func (r *reports) next() (report, error) {
 		return report{}, err
 	}
 	if n != len(raw) {
-		return report{}, fmt.Errorf("init reported %d bytes where %d were due", n, len(raw))
+		return report{}, fmt.Errorf("init reported %d bytes, and %d were due", n, len(raw))
 	}
 	got := report{
 		kind:  binary.NativeEndian.Uint32(raw[:4]),
