@@ -12,9 +12,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
+	"github.com/scidex-ai/scidex-oci/internal/owned"
 )
 
 // ErrCorrupt is returned for a blob whose contents do not match its name.
@@ -77,16 +77,13 @@ func makeDir(path string) (fs.FileInfo, error) {
 
 // private refuses what other users could change.
 func private(path string, info fs.FileInfo) error {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	switch {
+	switch err := owned.CheckInfo(info, owned.Write); {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return fmt.Errorf("%s is a symbolic link; link the directory of the whole store instead", path)
 	case !info.IsDir():
 		return fmt.Errorf("%s is no directory; move it away", path)
-	case !ok || int(st.Uid) != os.Geteuid():
-		return fmt.Errorf("%s does not belong to the calling user (uid %d); name a directory of your own", path, os.Geteuid())
-	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s may be written to by others (mode %04o); run chmod go-w on it", path, info.Mode().Perm())
+	case err != nil:
+		return fmt.Errorf("%s: %w; run chmod go-w on it, or name a directory of your own", path, err)
 	}
 	return nil
 }

@@ -9,8 +9,7 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/scidex-ai/scidex-oci/internal/owned"
 	"github.com/scidex-ai/scidex-oci/internal/regular"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -209,12 +208,8 @@ func openLog(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var st unix.Stat_t
-	if err = unix.Fstat(int(file.Fd()), &st); err == nil && int(st.Uid) != os.Geteuid() {
-		err = fmt.Errorf("%q belongs to user %d", path, st.Uid)
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
+	if err := owned.Check(file, 0); err != nil {
+		return nil, errors.Join(fmt.Errorf("%q: %w", path, err), file.Close())
 	}
 	return file, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/owned"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/runner/host/idmap"
@@ -59,9 +60,8 @@ func (w *Workdir) populate(uid, gid int) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return errors.Join(err, dir.Close())
 	}
-	if int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
-		err := fmt.Errorf("%s is not the directory that was made (uid %d, mode %04o)", w.Path, st.Uid, st.Mode&0o777)
-		return errors.Join(err, dir.Close())
+	if err := owned.Check(dir, owned.Use); err != nil {
+		return errors.Join(fmt.Errorf("%s is not the directory that was made: %w", w.Path, err), dir.Close())
 	}
 	w.Dir, w.Dev, w.Ino = dir, st.Dev, st.Ino
 	if err := lockdir.LockRun(w.Dir); err != nil {

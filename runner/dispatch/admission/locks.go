@@ -8,6 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/flock"
+	"github.com/scidex-ai/scidex-oci/internal/owned"
+	"github.com/scidex-ai/scidex-oci/internal/regular"
 )
 
 // take locks so many bytes of a range, in as many parts as it takes, and returns how many there were.
@@ -30,13 +32,15 @@ func openOwn(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var st unix.Stat_t
-	err = unix.Fstat(int(f.Fd()), &st)
-	if err == nil && (st.Mode != unix.S_IFREG|0o600 || int(st.Uid) != os.Geteuid()) {
-		err = fmt.Errorf("%s is not a file of uid %d with mode 0600; remove it", path, os.Geteuid())
+	info, err := f.Stat()
+	if err == nil {
+		err = owned.CheckInfo(info, owned.Use)
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = regular.ErrIrregular
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w; remove it", path, err), f.Close())
 	}
 	return f, nil
 }

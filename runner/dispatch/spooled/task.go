@@ -9,10 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/internal/backoff"
+	"github.com/scidex-ai/scidex-oci/internal/owned"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -84,25 +84,15 @@ func (t *Task) makeRoot() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = checkOwner(lock); err == nil {
+	if err = owned.Check(lock, owned.Use); err != nil { // another user made it
+		err = fmt.Errorf("%s: %w; remove it", t.Root, err)
+	} else {
 		err = os.Symlink(t.Spool.linePath(t.Line.Number), filepath.Join(t.Root, lineLink))
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return lock, nil
-}
-
-// checkOwner refuses a directory that another user made under the name of a root.
-func checkOwner(dir *os.File) error {
-	info, err := dir.Stat()
-	if err != nil {
-		return err
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() || info.Mode().Perm() != 0o700 {
-		return fmt.Errorf("%s is not a directory that only this user can enter; remove it", dir.Name())
-	}
-	return nil
 }
 
 // open opens a root. Analyses must not be given the spool.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scidex-ai/scidex-oci/internal/flock"
+	"github.com/scidex-ai/scidex-oci/internal/owned"
 )
 
 // Slot is a pair of ids, unique among this user's runs while its lock is held.
@@ -48,7 +49,7 @@ func (a Account) LockDir() (string, error) {
 	for _, dir := range idDirs(a.UID) {
 		// If the parents cannot be made, ownDir reports an error.
 		_ = os.MkdirAll(filepath.Dir(dir), 0o700)
-		err := ownDir(dir, a.UID)
+		err := ownDir(dir)
 		if err == nil {
 			return dir, nil
 		}
@@ -93,16 +94,19 @@ func (a Account) AcquireSlot(self bool) (Slot, error) {
 }
 
 // ownDir makes a directory that only its owner can enter, or checks that it is one.
-func ownDir(dir string, uid int) error {
+func ownDir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	var st unix.Stat_t
-	if err := unix.Lstat(dir, &st); err != nil {
-		return fmt.Errorf("%s: %w", dir, err)
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != uid || st.Mode&0o077 != 0 {
-		return fmt.Errorf("%s is not a directory of uid %d with mode 0700; remove it", dir, uid)
+	if !info.IsDir() {
+		return fmt.Errorf("%s is no directory; remove it", dir)
+	}
+	if err := owned.CheckInfo(info, owned.Use); err != nil {
+		return fmt.Errorf("%s: %w; remove it", dir, err)
 	}
 	return nil
 }

@@ -13,9 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/scidex-ai/scidex-oci/internal/atomicfile"
+	"github.com/scidex-ai/scidex-oci/internal/owned"
 	"github.com/scidex-ai/scidex-oci/internal/regular"
 )
 
@@ -32,15 +31,14 @@ func Open(path string, most int64) (*os.File, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	var st unix.Stat_t
-	err = unix.Fstat(int(file.Fd()), &st)
-	if err == nil && (int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 || st.Size > most) {
+	info, err := file.Stat()
+	if err == nil && (owned.CheckInfo(info, owned.Write) != nil || info.Size() > most) {
 		err = fs.ErrInvalid
 	}
 	if err != nil {
 		return nil, 0, errors.Join(err, file.Close())
 	}
-	return file, st.Size, nil
+	return file, info.Size(), nil
 }
 
 // Replace writes a file, with mode 0600, and its directory if missing. It is not synced: the reader detects damage by a

@@ -10,8 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"syscall"
 
+	"github.com/scidex-ai/scidex-oci/internal/owned"
 	"github.com/scidex-ai/scidex-oci/internal/userdir"
 )
 
@@ -71,16 +71,8 @@ func writeKey(dir *userdir.Dir, name string) (Key, error) {
 
 // keyOf reads a key from a file that only its owner can read.
 func keyOf(f *os.File) (Key, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	switch {
-	case info.Mode().Perm()&0o077 != 0:
-		return "", fmt.Errorf("others may use it, its mode is %04o; run chmod 600 on it", info.Mode().Perm())
-	case !ok || int(stat.Uid) != os.Geteuid():
-		return "", errors.New("it belongs to another user; name one of your own")
+	if err := owned.Check(f, owned.Use); err != nil {
+		return "", fmt.Errorf("%w; run chmod 600 on it, or name a file of your own", err)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, mostKey+1))
 	key := strings.TrimSpace(string(text))
