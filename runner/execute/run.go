@@ -74,16 +74,18 @@ type execution struct {
 	exit    sandbox.Exit
 }
 
+// run sets the analysis up, runs it and proves its control group empty. After an error fail
+// kills what is left, and nothing is harvested.
 func (e *execution) run(ctx context.Context) error {
 	waiting, release := request.UntilStop(ctx, e.Request.Stop, 0)
-	created, err := e.prepare(waiting)
+	created, err := e.setUp(waiting)
 	if created != nil {
 		defer created.Close()
 	}
 	if err = cmp.Or(release(), err); err != nil {
 		return err
 	}
-	if err := e.execute(ctx, created); err != nil {
+	if err := e.runContainer(ctx, created); err != nil {
 		return err
 	}
 	defer func() { e.report.space(e.exit) }()
@@ -98,8 +100,8 @@ func (e *execution) run(ctx context.Context) error {
 	return nil
 }
 
-// execute lets a container at its gate run the analysis, until every process of it is dead.
-func (e *execution) execute(ctx context.Context, created *sandbox.Created) error {
+// runContainer lets a container at its gate run the analysis, until every process of it is dead.
+func (e *execution) runContainer(ctx context.Context, created *sandbox.Created) error {
 	e.report.walls(created.Walls)
 	e.report.binds(created.Binds)
 	confined := e.span("move it into the control group")

@@ -12,8 +12,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// prepare makes the directories, sets the limits and creates the container, which then waits to be started.
-func (e *execution) prepare(ctx context.Context) (*sandbox.Created, error) {
+// setUp makes the directories, sets the limits and creates the container, which then waits to be started.
+func (e *execution) setUp(ctx context.Context) (*sandbox.Created, error) {
 	made := e.span("make the directories")
 	err := e.makeDirectories(ctx)
 	made()
@@ -27,7 +27,7 @@ func (e *execution) prepare(ctx context.Context) (*sandbox.Created, error) {
 	return e.create(ctx)
 }
 
-// await waits for the supervisor. prepare calls it after a failure too, since the supervisor must be closed.
+// await waits for the supervisor. setUp calls it after a failure too, since the supervisor must be closed.
 func (e *execution) await(ctx context.Context) (err error) {
 	defer e.span("wait for the supervisor")()
 	e.Space.Supervisor, err = e.Warm.Wait(ctx)
