@@ -9,53 +9,33 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/phase"
-	"github.com/scidex-ai/scidex-oci/runner/request"
-	"github.com/scidex-ai/scidex-oci/runner/sandbox"
 )
 
-// ending is everything that decides how a run ended.
-type ending struct {
-	Exit     sandbox.Exit
-	Evidence result.Evidence
-	Stopped  *request.StopSignal // the first stop request; nil: none
-	// StoppedAt is when that came, and Forced whether the run was then killed before its grace period was over.
-	StoppedAt time.Time
-	Forced    bool
-	Grace     time.Duration
-	Timeout   time.Duration
-	Memory    int64 // the limit, bytes
-	Pids      int64 // the limit
-	Usage     result.Usage
-	Outer     bool           // the run has no control group
-	Bound     outputs.Extent // of /work
-	Command   string
-	Missing   []string // declared outputs that matched nothing
-	Stderr    string   // the end of standard error
-}
+// ending is how an analysis ended, for the rules that decide what that means.
+type ending phase.Ended
 
 // Analysis decides how the analysis ended. The end of its run may be another: a declared output may be missing, and the harvest or
 // the signature may fail.
-func Analysis(ended phase.Ended) outcome.Outcome { return decide(endingOf(ended, nil)) }
+func Analysis(ended phase.Ended) outcome.Outcome { return decide(ending(ended), nil) }
 
 // verdict decides how a run ended, with warnings about what is not its reason. A failed analysis wins over a failed harvest; a
 // failure of scidex-oci after a good end is an error. missing are the declared outputs that matched nothing; failure is nil if
 // there was none.
 func verdict(ended phase.Ended, missing []string, failure *phase.Failure) (outcome.Outcome, []string) {
-	e := endingOf(ended, missing)
+	e := ending(ended)
 	if failure == nil {
-		o := decide(e)
+		o := decide(e, missing)
 		return o, e.memoryWarnings(o)
 	}
 	fault := outcome.Fault(failure.Reason, result.Sentence(failure.Err))
 	if failure.Reason != outcome.ReasonHarvest {
 		return fault, nil
 	}
-	o := decide(e)
+	o := decide(e, missing)
 	if o.ExitCode == 0 || o.Reason == outcome.ReasonOutputMissing {
 		return fault, nil
 	}
@@ -77,8 +57,8 @@ func (e ending) stoppedBy() string {
 }
 
 // decide returns the first reason that fits, in the order of docs/ARCHITECTURE.md. It never guesses: out of memory needs the
-// kernel's counter.
-func decide(e ending) outcome.Outcome {
+// kernel's counter. missing are the declared outputs that matched nothing.
+func decide(e ending, missing []string) outcome.Outcome {
 	if !e.endedByStop() {
 		e.Stopped = nil
 	}
@@ -89,22 +69,22 @@ func decide(e ending) outcome.Outcome {
 			State: outcome.Canceled, Reason: outcome.ReasonStopped, ExitCode: outcome.Code(e.Stopped.ExitCode), Signal: e.signal(), Message: e.stoppedBy(),
 		}
 	case e.Exit.TimedOut:
-		return failed(outcome.ReasonTimeout, outcome.ExitTimeout, e.signal(), fmt.Sprintf("timed out after %v", e.Timeout))
+		return failed(outcome.ReasonTimeout, outcome.ExitTimeout, e.signal(), fmt.Sprintf("timed out after %v", time.Duration(e.Analysis.Timeout)))
 	case !e.Exit.Executed && !e.overAhead(short):
 		return e.refused()
 	case short:
 		return space
-	case e.Evidence.OOMKills > 0 && !e.Exit.Succeeded():
+	case e.Report.Evidence.OOMKills > 0 && !e.Exit.Succeeded():
 		return failed(outcome.ReasonOutOfMemory, outcome.ExitOutOfMemory, e.signal(), e.outOfMemory())
 	case e.signal() != "":
 		return e.killed()
-	case e.Evidence.PidsDenied > 0 && !e.Exit.Succeeded():
+	case e.Report.Evidence.PidsDenied > 0 && !e.Exit.Succeeded():
 		return failed(outcome.ReasonPidsLimit, e.Exit.Status.ExitStatus(), "", e.outOfPids())
 	case !e.Exit.Succeeded():
 		code := e.Exit.Status.ExitStatus()
 		return failed(outcome.ReasonExit, code, "", e.withCause(fmt.Sprintf("the analysis exited with %d", code)))
-	case len(e.Missing) > 0:
-		return failed(outcome.ReasonOutputMissing, 1, "", "nothing in /work matches the declared output "+quoted(e.Missing))
+	case len(missing) > 0:
+		return failed(outcome.ReasonOutputMissing, 1, "", "nothing in /work matches the declared output "+quoted(missing))
 	default:
 		return Completed
 	}
@@ -116,10 +96,10 @@ var Completed = outcome.Outcome{State: outcome.Complete, Reason: outcome.ReasonE
 // outOfMemory names whose limit it was.
 func (e ending) outOfMemory() string {
 	limit := result.OOMLimit{By: result.OOMUnknown}
-	if e.Evidence.OOMLimit != nil {
-		limit = *e.Evidence.OOMLimit
+	if e.Report.Evidence.OOMLimit != nil {
+		limit = *e.Report.Evidence.OOMLimit
 	}
-	own := fmt.Sprintf("the run's own limit of %s", format.Size(e.Memory))
+	own := fmt.Sprintf("the run's own limit of %s", format.Size(int64(e.Analysis.Memory)))
 	at := "no known limit: the host had no memory left, or a control group around the run"
 	switch limit.By {
 	case result.OOMOwn:
@@ -139,26 +119,26 @@ func (e ending) outOfMemory() string {
 // memoryFigures are the kernel's. oom_kill is given as counted: with memory.oom.group it ends all processes of a group,
 // however few of them it has chosen. Before Linux 5.19 version 2 had no peak.
 func (e ending) memoryFigures() string {
-	counted := fmt.Sprintf("oom_kill %d", e.Evidence.OOMKills)
-	if e.Outer || e.Usage.MemoryPeakBytes == 0 {
+	counted := fmt.Sprintf("oom_kill %d", e.Report.Evidence.OOMKills)
+	if e.Outer || e.Report.Usage.MemoryPeakBytes == 0 {
 		return counted
 	}
-	return fmt.Sprintf("peak %s, %s", format.Size(e.Usage.MemoryPeakBytes), counted)
+	return fmt.Sprintf("peak %s, %s", format.Size(e.Report.Usage.MemoryPeakBytes), counted)
 }
 
 // outOfPids names whose limit it was: a group that had fewer processes at its peak has not reached its own.
 func (e ending) outOfPids() string {
-	denied, code := format.Count(e.Evidence.PidsDenied, "fork", "forks"), e.Exit.Status.ExitStatus()
-	if peak := e.Usage.PidsPeak; !e.Outer && peak > 0 && peak < e.Pids {
+	denied, code := format.Count(e.Report.Evidence.PidsDenied, "fork", "forks"), e.Exit.Status.ExitStatus()
+	if peak := e.Report.Usage.PidsPeak; !e.Outer && peak > 0 && peak < e.PidsLimit {
 		return fmt.Sprintf("the limit of processes of a control group around the run was reached (%s denied; its own limit of %d was not, peak %d) and the analysis exited with %d",
-			denied, e.Pids, peak, code)
+			denied, e.PidsLimit, peak, code)
 	}
-	return fmt.Sprintf("the limit of %d processes was reached (%s denied) and the analysis exited with %d", e.Pids, denied, code)
+	return fmt.Sprintf("the limit of %d processes was reached (%s denied) and the analysis exited with %d", e.PidsLimit, denied, code)
 }
 
 // withCause adds to a message what the analysis itself said last.
 func (e ending) withCause(message string) string {
-	if cause := Cause(e.Stderr); cause != "" {
+	if cause := Cause(e.StderrEnd); cause != "" {
 		return message + ": " + cause
 	}
 	return message
@@ -191,7 +171,9 @@ func (e ending) killed() outcome.Outcome {
 }
 
 // overAhead reports whether the imports of an analysis passed a limit before it began.
-func (e ending) overAhead(space bool) bool { return e.Exit.Ahead && (space || e.Evidence.OOMKills > 0) }
+func (e ending) overAhead(space bool) bool {
+	return e.Exit.Ahead && (space || e.Report.Evidence.OOMKills > 0)
+}
 
 // refused is a command that execve(2) refused.
 func (e ending) refused() outcome.Outcome {
@@ -202,7 +184,7 @@ func (e ending) refused() outcome.Outcome {
 	case errno == 0:
 		return outcome.Fault(outcome.ReasonSandbox, "the container ended before its command was started")
 	case errors.Is(errno, unix.ENOENT) || errors.Is(errno, unix.ENOTDIR):
-		return failed(outcome.ReasonNotFound, outcome.ExitNotFound, "", fmt.Sprintf("command %q is not in the container (or its interpreter is not)", e.Command))
+		return failed(outcome.ReasonNotFound, outcome.ExitNotFound, "", fmt.Sprintf("command %q is not in the container (or its interpreter is not)", e.Command[0]))
 	default:
 		return failed(outcome.ReasonNotInvocable, outcome.ExitNotInvocable, "", fmt.Sprintf("command %q cannot be executed: %v", e.Command, error(errno)))
 	}

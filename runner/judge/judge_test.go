@@ -16,6 +16,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/host/freespace"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
 
 // exited and signaled are wait statuses as wait(2) encodes them.
@@ -31,7 +32,8 @@ func TestJudge(t *testing.T) {
 	killedFromOutside := sandbox.Exit{Executed: true}
 	timedOut := sandbox.Exit{Executed: true, TimedOut: true}
 	stop := &request.StopSignal{ExitCode: 143, Name: "SIGTERM"}
-	oom := result.Evidence{OOMKills: 1}
+	oom := killed(1)
+	denied := result.Report{Evidence: result.Evidence{PidsDenied: 7}}
 	// with adds what the watchdog found.
 	with := func(exit sandbox.Exit, full *outputs.Extent, short *freespace.Shortage) sandbox.Exit {
 		exit.WorkFull, exit.HostFull = full, short
@@ -54,20 +56,20 @@ func TestJudge(t *testing.T) {
 		"segmentation fault, dumped":     {ending{Exit: sandbox.Exit{Executed: true, Ended: true, Status: syscall.WaitStatus(0x80 | int(unix.SIGSEGV))}}, outcome.Failed, outcome.ReasonSignal, 139, "SIGSEGV"},
 		"SIGKILL to itself":              {ending{Exit: signaled(unix.SIGKILL)}, outcome.Failed, outcome.ReasonSignal, 137, "SIGKILL"},
 		"killed from outside":            {ending{Exit: killedFromOutside}, outcome.Failed, outcome.ReasonSignal, 137, "SIGKILL"},
-		"out of memory, ahead":           {ending{Exit: sandbox.Exit{Ahead: true}, Evidence: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, ""},
-		"work full, ahead":               {ending{Exit: sandbox.Exit{Ahead: true, WorkFull: &outputs.Extent{Bytes: 2}}, Bound: outputs.Extent{Bytes: 1}}, outcome.Failed, outcome.ReasonWorkFull, 1, ""},
-		"no start, out of memory":        {ending{Exit: sandbox.Exit{}, Evidence: oom}, outcome.Error, outcome.ReasonSandbox, 125, ""},
+		"out of memory, ahead":           {ending{Exit: sandbox.Exit{Ahead: true}, Report: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, ""},
+		"work full, ahead":               {ending{Exit: sandbox.Exit{Ahead: true, WorkFull: &outputs.Extent{Bytes: 12}}}, outcome.Failed, outcome.ReasonWorkFull, 1, ""},
+		"no start, out of memory":        {ending{Exit: sandbox.Exit{}, Report: oom}, outcome.Error, outcome.ReasonSandbox, 125, ""},
 		"no start, ahead":                {ending{Exit: sandbox.Exit{Ahead: true}}, outcome.Error, outcome.ReasonSandbox, 125, ""},
-		"out of memory":                  {ending{Exit: killedFromOutside, Evidence: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, "SIGKILL"},
-		"a child out of memory, exit 1":  {ending{Exit: exited(1), Evidence: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, ""},
-		"a child out of memory, exit 0":  {ending{Exit: exited(0), Evidence: oom}, outcome.Complete, outcome.ReasonExit, 0, ""},
+		"out of memory":                  {ending{Exit: killedFromOutside, Report: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, "SIGKILL"},
+		"a child out of memory, exit 1":  {ending{Exit: exited(1), Report: oom}, outcome.Failed, outcome.ReasonOutOfMemory, 137, ""},
+		"a child out of memory, exit 0":  {ending{Exit: exited(0), Report: oom}, outcome.Complete, outcome.ReasonExit, 0, ""},
 		"timeout":                        {ending{Exit: timedOut}, outcome.Failed, outcome.ReasonTimeout, 124, "SIGKILL"},
-		"timeout wins over memory":       {ending{Exit: timedOut, Evidence: oom}, outcome.Failed, outcome.ReasonTimeout, 124, "SIGKILL"},
+		"timeout wins over memory":       {ending{Exit: timedOut, Report: oom}, outcome.Failed, outcome.ReasonTimeout, 124, "SIGKILL"},
 		"stopped":                        {ending{Exit: killedFromOutside, Stopped: stop}, outcome.Canceled, outcome.ReasonStopped, 143, "SIGKILL"},
 		"stopped wins over timeout":      {ending{Exit: timedOut, Stopped: stop}, outcome.Canceled, outcome.ReasonStopped, 143, "SIGKILL"},
 		"stopped wins over a clean exit": {ending{Exit: exited(0), Stopped: stop}, outcome.Canceled, outcome.ReasonStopped, 143, ""},
-		"pids limit":                     {ending{Exit: exited(1), Evidence: result.Evidence{PidsDenied: 7}}, outcome.Failed, outcome.ReasonPidsLimit, 1, ""},
-		"pids denied, exit 0":            {ending{Exit: exited(0), Evidence: result.Evidence{PidsDenied: 7}}, outcome.Complete, outcome.ReasonExit, 0, ""},
+		"pids limit":                     {ending{Exit: exited(1), Report: denied}, outcome.Failed, outcome.ReasonPidsLimit, 1, ""},
+		"pids denied, exit 0":            {ending{Exit: exited(0), Report: denied}, outcome.Complete, outcome.ReasonExit, 0, ""},
 		"too many bytes":                 {ending{Exit: with(killedFromOutside, large, nil)}, outcome.Failed, outcome.ReasonWorkFull, 1, "SIGKILL"},
 		"too many names":                 {ending{Exit: with(killedFromOutside, many, nil)}, outcome.Failed, outcome.ReasonWorkFull, 1, "SIGKILL"},
 		"full with a code of its own":    {ending{Exit: with(exited(7), large, nil)}, outcome.Failed, outcome.ReasonWorkFull, 7, ""},
@@ -75,8 +77,8 @@ func TestJudge(t *testing.T) {
 		"SIGXFSZ at the bound":           {ending{Exit: with(signaled(unix.SIGXFSZ), large, nil)}, outcome.Failed, outcome.ReasonWorkFull, 153, "SIGXFSZ"},
 		"SIGXFSZ below the bound":        {ending{Exit: signaled(unix.SIGXFSZ)}, outcome.Failed, outcome.ReasonSignal, 153, "SIGXFSZ"},
 		"the host is full":               {ending{Exit: with(killedFromOutside, nil, short)}, outcome.Failed, outcome.ReasonHostFull, 1, "SIGKILL"},
-		"the host first":                 {ending{Exit: with(killedFromOutside, large, short), Evidence: oom}, outcome.Failed, outcome.ReasonHostFull, 1, "SIGKILL"},
-		"full wins over memory":          {ending{Exit: with(killedFromOutside, large, nil), Evidence: oom}, outcome.Failed, outcome.ReasonWorkFull, 1, "SIGKILL"},
+		"the host first":                 {ending{Exit: with(killedFromOutside, large, short), Report: oom}, outcome.Failed, outcome.ReasonHostFull, 1, "SIGKILL"},
+		"full wins over memory":          {ending{Exit: with(killedFromOutside, large, nil), Report: oom}, outcome.Failed, outcome.ReasonWorkFull, 1, "SIGKILL"},
 		"a timeout wins over full":       {ending{Exit: with(timedOut, large, short)}, outcome.Failed, outcome.ReasonTimeout, 124, "SIGKILL"},
 		"a stop wins over full":          {ending{Exit: with(killedFromOutside, large, short), Stopped: stop}, outcome.Canceled, outcome.ReasonStopped, 143, "SIGKILL"},
 		"a full tmpfs":                   {ending{Exit: noSpace(exited(3))}, outcome.Failed, outcome.ReasonWorkFull, 3, ""},
@@ -86,13 +88,17 @@ func TestJudge(t *testing.T) {
 		"not executable":                 {ending{Exit: sandbox.Exit{Errno: unix.EACCES}}, outcome.Failed, outcome.ReasonNotInvocable, 126, ""},
 		"unknown format":                 {ending{Exit: sandbox.Exit{Errno: unix.ENOEXEC}}, outcome.Failed, outcome.ReasonNotInvocable, 126, ""},
 		"never started":                  {ending{}, outcome.Error, outcome.ReasonSandbox, 125, ""},
-		"declared output missing":        {ending{Exit: exited(0), Missing: []string{"*.csv"}}, outcome.Failed, outcome.ReasonOutputMissing, 1, ""},
-		"a bad exit wins over missing":   {ending{Exit: exited(2), Missing: []string{"*.csv"}}, outcome.Failed, outcome.ReasonExit, 2, ""},
+		"declared output missing":        {ending{Exit: exited(0)}, outcome.Failed, outcome.ReasonOutputMissing, 1, ""},
+		"a bad exit wins over missing":   {ending{Exit: exited(2)}, outcome.Failed, outcome.ReasonExit, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.ending.Timeout, c.ending.Memory, c.ending.Pids, c.ending.Command = time.Minute, 1<<20, 10, "x"
-			c.ending.Bound = outputs.Extent{Files: 10, Bytes: 10}
-			v := decide(c.ending)
+			c.ending.Analysis = spec.Analysis{Timeout: spec.Duration(time.Minute), Memory: spec.MiB, WorkFiles: 10, WorkSize: 10}
+			c.ending.PidsLimit, c.ending.Command = 10, []string{"x"}
+			var missing []string
+			if strings.HasSuffix(name, "missing") {
+				missing = []string{"*.csv"}
+			}
+			v := decide(c.ending, missing)
 			decided[v.Reason] = true
 			if v.State != c.state || v.Reason != c.reason || int(v.ExitCode) != c.code || v.Signal != c.signal {
 				t.Errorf("got %+v", v)
@@ -128,9 +134,9 @@ func TestOutOfMemoryMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := decide(ending{
-				Exit: signaled(unix.SIGKILL), Evidence: result.Evidence{OOMKills: 3, OOMLimit: c.limit},
-				Memory: 5000, Outer: c.outer, Usage: result.Usage{MemoryPeakBytes: c.peak},
-			})
+				Exit: signaled(unix.SIGKILL), Analysis: spec.Analysis{Memory: 5000}, Outer: c.outer,
+				Report: result.Report{Evidence: result.Evidence{OOMKills: 3, OOMLimit: c.limit}, Usage: result.Usage{MemoryPeakBytes: c.peak}},
+			}, nil)
 			if v.Reason != outcome.ReasonOutOfMemory {
 				t.Fatalf("%+v", v)
 			}
@@ -159,8 +165,9 @@ func TestOutOfPidsMessage(t *testing.T) {
 		"outer":         {3, true, "the limit of 10 processes was reached"},
 		"one around it": {3, false, "a control group around the run was reached (2 forks denied; its own limit of 10 was not, peak 3)"},
 	} {
-		e := ending{Exit: exited(1), Evidence: result.Evidence{PidsDenied: 2}, Pids: 10, Outer: c.outer, Usage: result.Usage{PidsPeak: c.peak}}
-		if v := decide(e); v.Reason != outcome.ReasonPidsLimit || !strings.Contains(v.Message, c.want) {
+		report := result.Report{Evidence: result.Evidence{PidsDenied: 2}, Usage: result.Usage{PidsPeak: c.peak}}
+		v := decide(ending{Exit: exited(1), Report: report, PidsLimit: 10, Outer: c.outer}, nil)
+		if v.Reason != outcome.ReasonPidsLimit || !strings.Contains(v.Message, c.want) {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
@@ -168,7 +175,7 @@ func TestOutOfPidsMessage(t *testing.T) {
 
 // TestMissingIsQuoted: a pattern is anybody's text.
 func TestMissingIsQuoted(t *testing.T) {
-	v := decide(ending{Exit: exited(0), Missing: []string{"a, b", "\x1b[2J*"}})
+	v := decide(ending{Exit: exited(0)}, []string{"a, b", "\x1b[2J*"})
 	if want := `nothing in /work matches the declared output "a, b", "\x1b[2J*"`; v.Message != want {
 		t.Errorf("%s, want %s", v.Message, want)
 	}

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
@@ -11,16 +12,16 @@ import (
 // before scidex-oci sent one: after a kill in a unit, systemd at once sends SIGTERM to the rest of the unit, which looks like
 // a stop (OOMPolicy=, systemd.service(5); before version 253 in scopes too).
 func (e ending) endedByStop() bool {
-	if e.Stopped == nil || e.Evidence.OOMKills == 0 || e.Forced {
+	if e.Stopped == nil || e.Report.Evidence.OOMKills == 0 || e.Forced {
 		return e.Stopped != nil
 	}
-	graceOver := e.Exit.Finished.Sub(e.StoppedAt) >= e.Grace
+	graceOver := e.Exit.Finished.Sub(e.StoppedAt) >= time.Duration(e.Analysis.Grace)
 	return graceOver || e.signal() != "SIGKILL"
 }
 
 // memoryWarnings warns of kills for lack of memory, and of a stop, if the run did not end for that reason.
 func (e ending) memoryWarnings(o outcome.Outcome) []string {
-	kills := e.Evidence.OOMKills
+	kills := e.Report.Evidence.OOMKills
 	switch {
 	case kills == 0:
 		return nil

@@ -12,7 +12,13 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/result"
 	"github.com/scidex-ai/scidex-oci/runner/request"
 	"github.com/scidex-ai/scidex-oci/runner/sandbox"
+	"github.com/scidex-ai/scidex-oci/spec"
 )
+
+// killed is the report of a run of which the kernel killed so many processes for lack of memory.
+func killed(times int64) result.Report {
+	return result.Report{Evidence: result.Evidence{OOMKills: times}}
+}
 
 // A stop ends a run that the kernel had killed before no more.
 func TestEndedByStop(t *testing.T) {
@@ -34,7 +40,7 @@ func TestEndedByStop(t *testing.T) {
 		"the user's kill":             {1, signaled(syscall.SIGKILL), time.Second, true, true},
 	} {
 		e := ending{
-			Exit: c.exit, Evidence: result.Evidence{OOMKills: c.kills}, Grace: 5 * time.Second,
+			Exit: c.exit, Report: killed(c.kills), Analysis: spec.Analysis{Grace: spec.Duration(5 * time.Second)},
 			Stopped: &request.StopSignal{Name: "SIGTERM"}, StoppedAt: at, Forced: c.insisted,
 		}
 		e.Exit.Finished = at.Add(c.after)
@@ -42,7 +48,7 @@ func TestEndedByStop(t *testing.T) {
 			t.Errorf("%s: ended by a stop: %v", name, got)
 		}
 	}
-	if (ending{Evidence: result.Evidence{OOMKills: 1}}).endedByStop() {
+	if (ending{Report: killed(1)}).endedByStop() {
 		t.Error("nothing stopped it, and it ended by a stop")
 	}
 }
@@ -61,7 +67,7 @@ func TestMemoryWarnings(t *testing.T) {
 		"and a stop":     {1, outcome.Outcome{State: outcome.Failed, Reason: outcome.ReasonOutOfMemory}, true, "SIGTERM came as well"},
 		"stopped before": {1, outcome.Outcome{State: outcome.Canceled, Reason: outcome.ReasonStopped}, true, "killed 1 process"},
 	} {
-		e := ending{Evidence: result.Evidence{OOMKills: c.kills}}
+		e := ending{Report: killed(c.kills)}
 		if c.stopped {
 			e.Stopped = &request.StopSignal{Name: "SIGTERM"}
 		}

@@ -14,12 +14,12 @@ func (e ending) outOfSpace() (outcome.Outcome, bool) {
 	case e.Exit.HostFull != nil:
 		v.Reason = outcome.ReasonHostFull
 		v.Message = e.Exit.HostFull.String() + " (--min-free): the analysis was ended"
-	case full != nil && full.Bytes > e.Bound.Bytes:
-		v.Message = fmt.Sprintf("/work is full: %s were seen in it, its bound is %s (--work-size)", format.Size(full.Bytes), format.Size(e.Bound.Bytes))
+	case full != nil && full.Bytes > int64(e.Analysis.WorkSize):
+		v.Message = fmt.Sprintf("/work is full: %s were seen in it, its bound is %s (--work-size)", format.Size(full.Bytes), format.Size(int64(e.Analysis.WorkSize)))
 	case full != nil:
-		v.Message = fmt.Sprintf("/work is full: %d names were seen in it, its bound is %d (--work-files)", full.Files, e.Bound.Files)
+		v.Message = fmt.Sprintf("/work is full: %d names were seen in it, its bound is %d (--work-files)", full.Files, e.Analysis.WorkFiles)
 	case e.Exit.NoSpace && !e.Exit.Succeeded():
-		v.Message = fmt.Sprintf("/work is full: its tmpfs of %s and %d names has no space left (--work-size, --work-files)", format.Size(e.Bound.Bytes), e.Bound.Files)
+		v.Message = fmt.Sprintf("/work is full: its tmpfs of %s and %d names has no space left (--work-size, --work-files)", format.Size(int64(e.Analysis.WorkSize)), e.Analysis.WorkFiles)
 	default:
 		return v, false
 	}
