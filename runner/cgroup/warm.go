@@ -1,8 +1,8 @@
 package cgroup
 
 import (
+	"context"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
@@ -15,33 +15,22 @@ const warmth = 4 * time.Millisecond
 // mostMoves bounds the repetitions, some 0.1 s. A slower start waits for other things.
 const mostMoves = 25
 
-// Warm keeps the kernel ready to move a process, for at most mostMoves or until stop is called (idempotent). A move waits for
-// an RCU grace period, some 10 ms, unless another came just before (kernel/rcu/sync.c, cgroup_threadgroup_rwsem). Moving
-// a process of scidex-oci to its own group changes nothing and does that wait concurrently. A move that is slow right after
-// another means that others move too: they keep the kernel ready, and each move blocks all forks of the host. When 500
-// concurrent starts each moved until their run had its group, that took ten minutes, or never ended.
-func (p *Parent) Warm() (stop func()) {
-	stop, _ = p.warm()
-	return stop
-}
-
-func (p *Parent) warm() (stop func(), ended <-chan struct{}) {
-	done, end := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(end)
-		tick := time.NewTicker(warmth)
-		defer tick.Stop()
-		for move := range mostMoves {
-			began := time.Now()
-			if cgroupfs.Write(p.own, "cgroup.procs", strconv.Itoa(p.mover)) != nil || move > 0 && time.Since(began) > warmth {
-				return
-			}
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-			}
+// Warm keeps the kernel ready to move a process until ctx ends, for at most mostMoves. A move waits for an RCU grace period,
+// some 10 ms, unless another came just before (kernel/rcu/sync.c, cgroup_threadgroup_rwsem). Moving a process of scidex-oci to
+// its own group changes nothing and does that wait concurrently. A move that is slow right after another means that others move
+// too: they keep the kernel ready, and each move blocks all forks of the host. When 500 concurrent starts each moved until their
+// run had its group, that took ten minutes, or never ended.
+func (p *Parent) Warm(ctx context.Context) {
+	tick := time.NewTicker(warmth)
+	defer tick.Stop()
+	for move := 0; move < mostMoves && ctx.Err() == nil; move++ {
+		began := time.Now()
+		if cgroupfs.Write(p.own, "cgroup.procs", strconv.Itoa(p.mover)) != nil || move > 0 && time.Since(began) > warmth {
+			return
 		}
-	}()
-	return sync.OnceFunc(func() { close(done) }), end
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -44,13 +45,21 @@ func rest(t *testing.T, pipe *os.File) string {
 // TestWarmEnds: the kernel is kept ready for a while, and not for as long as a start takes.
 func TestWarmEnds(t *testing.T) {
 	p, pipe := moves(t)
-	stop, ended := p.warm()
-	<-ended
+	p.Warm(t.Context())
 	if n := strings.Count(rest(t, pipe), strconv.Itoa(p.mover)); n < 1 || n > mostMoves {
 		t.Errorf("made ready %d times, want at most %d", n, mostMoves)
 	}
+}
+
+// TestWarmStops: when the run has its group, nothing more is moved.
+func TestWarmStops(t *testing.T) {
+	p, pipe := moves(t)
+	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	stop()
+	p.Warm(ctx)
+	if moved := rest(t, pipe); moved != "" {
+		t.Errorf("after the stop it moved %s", moved)
+	}
 }
 
 // TestWarmYields: where a move takes long, nothing more is moved.
@@ -60,7 +69,11 @@ func TestWarmYields(t *testing.T) {
 	if _, err := pipe.WriteString(strings.Repeat("x", 4096-len(pid))); err != nil { // there is room for one
 		t.Fatal(err)
 	}
-	_, ended := p.warm()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.Warm(t.Context())
+	}()
 	time.Sleep(20 * warmth)
 	all := rest(t, pipe)
 	<-ended

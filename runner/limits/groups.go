@@ -41,10 +41,9 @@ func (g Groups) Scope(ctx context.Context, supervisor int) Groups {
 	return g
 }
 
-// Warm prepares the move into a control group; the function it returns ends that.
-func (g Groups) Warm() (stop func()) {
-	if g.parent == nil {
-		return func() {}
+// Warm keeps the kernel ready for the move into a control group for a while, at most until ctx ends.
+func (g Groups) Warm(ctx context.Context) {
+	if g.parent != nil {
+		g.parent.Warm(ctx)
 	}
-	return g.parent.Warm()
 }

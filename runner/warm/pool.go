@@ -34,12 +34,12 @@ func NewPool(ctx context.Context, limits string) (*Pool, error) {
 
 // Begin is the package's Begin for a run of the pool. It is safe for concurrent use. If the supervisor has died, this run
 // gets a new one; the earlier runs are lost, as if each had had its own.
-func (p *Pool) Begin(_ context.Context, limits string) (*Sandbox, error) {
+func (p *Pool) Begin(ctx context.Context, limits string) (*Sandbox, error) {
 	s, err := p.get(limits)
 	if err != nil {
 		return nil, err
 	}
-	return s.forRun(false), nil
+	return s.forRun(ctx, false), nil
 }
 
 // get returns a living one, for runs with such limits.

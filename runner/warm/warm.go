@@ -18,10 +18,8 @@ import (
 // the run. It is given to one run, or dropped.
 type Sandbox struct {
 	shared *shared
-	alone  bool // no other run uses it
-
-	warm chan struct{}
-	stop func() // ends the preparation; it is idempotent
+	alone  bool   // no other run uses it
+	stop   func() // ends the preparation
 }
 
 // Start starts the sandbox of a run with such limits. Begin and Pool.Begin are such functions; Given returns one.
@@ -49,19 +47,13 @@ func Begin(ctx context.Context, limits string) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return launch(ctx, account, limits).forRun(true), nil
+	return launch(ctx, account, limits).forRun(ctx, true), nil
 }
 
-func (s *shared) forRun(alone bool) *Sandbox {
-	b := &Sandbox{shared: s, alone: alone, warm: make(chan struct{})}
-	go func() {
-		found := s.groups()
-		warmed := s.trace.Span(trace.Groups, "prepare the move")
-		b.stop = found.Warm()
-		warmed()
-		close(b.warm)
-	}()
-	return b
+func (s *shared) forRun(ctx context.Context, alone bool) *Sandbox {
+	ctx, stop := context.WithCancel(ctx)
+	go func() { s.groups().Warm(ctx) }()
+	return &Sandbox{shared: s, alone: alone, stop: stop}
 }
 
 // Account is the caller's account, with the ids available to its runs.
@@ -86,10 +78,7 @@ func (s *Sandbox) Pid() int {
 }
 
 // StopWarming lets the kernel be prepared for the move no longer; it is idempotent.
-func (s *Sandbox) StopWarming() {
-	<-s.warm
-	s.stop()
-}
+func (s *Sandbox) StopWarming() { s.stop() }
 
 // Wait returns a session for the run; the caller closes it. ctx bounds the wait: the start may depend on other programs, and
 // those on other hosts, such as newuidmap with a user directory service.

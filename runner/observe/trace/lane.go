@@ -10,7 +10,6 @@ const (
 	Start                  // the launcher, the start of the supervisor
 	UserIDs                // newuidmap
 	GroupIDs               // newgidmap
-	Groups                 // the launcher, preparing the move into a control group
 	Catalog                // the launcher, its catalog work at the same time as the run
 	Digests                // the launcher, the digests of the inputs
 	Supervisor             // the supervisor
@@ -43,8 +42,6 @@ func (l Lane) row() (process int, name string) {
 		return launcher, "newuidmap"
 	case GroupIDs:
 		return launcher, "newgidmap"
-	case Groups:
-		return launcher, "control groups"
 	case Catalog:
 		return launcher, "catalog"
 	case Digests:
