@@ -66,12 +66,16 @@ func (t *Target) check(dir *userdir.Dir) error {
 	return err
 }
 
-// Writable returns an error if the directory cannot be written, or, if it is missing, cannot be made in above.
-func (t *Target) Writable() (above string, err error) {
-	if len(t.missing) > 0 {
-		above = t.near.Path()
+// Writable returns an error if the directory cannot be written, or cannot be made where it is missing. A message has its path before it.
+func (t *Target) Writable() error {
+	err := userdir.Plain(t.near.Writable())
+	switch {
+	case err == nil:
+		return nil
+	case len(t.missing) > 0:
+		return fmt.Errorf("cannot be made in %s: %w", t.near.Path(), err)
 	}
-	return above, t.near.Writable()
+	return fmt.Errorf("cannot be written: %w", err)
 }
 
 // make opens the directory for the first file.

@@ -50,6 +50,10 @@ func (d *Dir) give(temp, name string, replace bool) error {
 
 // Scratch makes a file without a name, for reading and writing.
 func (d *Dir) Scratch() (*os.File, error) {
+	if f, err := d.openBelow(".", unix.O_RDWR|unix.O_TMPFILE, 0o600); err == nil {
+		return f, nil
+	}
+	// Not every file system makes files without a name.
 	name := Temporary + rand.Text()
 	f, err := d.Exclusive(name, 0o600)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -143,6 +144,23 @@ func (o *owner) explain(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w for uid %d, who owns a directory of this path, and with whose rights root works there", err, o.uid)
+}
+
+// CannotMake is the error of making what the user wants at a path, as "file", with the way out.
+func CannotMake(what, path string, err error) error {
+	return fmt.Errorf("%q cannot be made: %w; name a %s in a directory that you can write to", path, Plain(err), what)
+}
+
+// NoParent is CannotMake with an error of Parent.
+func NoParent(what, path string, err error) error {
+	var failed *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%q cannot be made: the directory %q does not exist; make it first, or name another %s", path, filepath.Dir(path), what)
+	case errors.As(err, &failed):
+		return CannotMake(what, path, err)
+	}
+	return err // it says itself what to do
 }
 
 // Plain is an error of the file system without the path, for a message that has it.

@@ -272,9 +272,17 @@ func (d *Dir) LstatBelow(path string) (st unix.Stat_t, err error) {
 	return st, nil
 }
 
-// Writable returns an error if the directory cannot be changed with the rights that its user has there.
+// Writable returns an error if nothing can be made in the directory with the rights that its user has there. It makes a file, because
+// the modes of /proc and its like promise root what their file systems then refuse. A full file system is none: it may have space later.
 func (d *Dir) Writable() error {
-	return d.fail("access", ".", d.at(".", func(dir int) error { return unix.Faccessat(dir, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) }))
+	f, err := d.Scratch()
+	switch {
+	case err == nil:
+		return f.Close()
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		return nil
+	}
+	return d.fail("access", ".", err)
 }
 
 // Names lists the entries; most bounds their number, 0 is no bound.
@@ -453,7 +461,7 @@ func (d *Dir) openBelow(name string, flags int, mode fs.FileMode) (f *os.File, e
 	if flags&unix.O_PATH == 0 { // takes no other flags
 		flags |= unix.O_NONBLOCK | unix.O_NOCTTY
 	}
-	if flags&unix.O_CREAT == 0 {
+	if flags&unix.O_CREAT == 0 && flags&unix.O_TMPFILE != unix.O_TMPFILE {
 		mode = 0
 	}
 	err = d.Do(func() error {

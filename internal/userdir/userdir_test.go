@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -339,3 +340,43 @@ func TestCheckTrusted(t *testing.T) {
 }
 
 func fdText(f *os.File) string { return strconv.Itoa(int(f.Fd())) }
+
+// TestWritable: /proc is root's to write by its mode, and not in fact.
+func TestWritable(t *testing.T) {
+	dir := t.TempDir()
+	must(t, open(t, dir).Writable())
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+	for _, path := range []string{"/proc", "/sys"} {
+		if err := open(t, path).Writable(); err == nil {
+			t.Errorf("%s can be written", path)
+		}
+	}
+}
+
+func TestAnotherUserCannotWrite(t *testing.T) {
+	runtime.LockOSThread() // and never unlocked: the thread ends with the test
+	if _, err := unix.SetfsuidRetUid(other); os.Geteuid() == 0 && err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, "/usr").Writable(); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("another user's directory: %v", err)
+	}
+}
+
+// TestCannotMake: each error has the path once and the way out; one that has both stays as it is.
+func TestCannotMake(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(dir+"/file", nil, 0o600))
+	for name, want := range map[string]string{
+		"none/x": `"DIR/none/x" cannot be made: the directory "DIR/none" does not exist; make it first, or name another file`,
+		"file/x": `"DIR/file/x" cannot be made: not a directory; name a file in a directory that you can write to`,
+		"dir/":   `"DIR/dir/" names a directory; name a file in it`,
+	} {
+		_, _, err := Parent(dir + "/" + name)
+		if got := strings.ReplaceAll(NoParent("file", dir+"/"+name, err).Error(), dir, "DIR"); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

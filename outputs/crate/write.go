@@ -25,7 +25,7 @@ const temporary = ".scidex-crate-"
 func (c *Crate) WriteDir(ctx context.Context, dir string, from Source) (err error) {
 	parent, name, err := userdir.Parent(strings.TrimRight(dir, "/"))
 	if err != nil {
-		return fmt.Errorf("crate: %w", err)
+		return fmt.Errorf("crate: %w", userdir.NoParent("directory", dir, err))
 	}
 	defer func() { err = errors.Join(err, parent.Close()) }()
 	switch there, err := parent.Sub(name); { // before copying
@@ -40,12 +40,12 @@ func (c *Crate) WriteDir(ctx context.Context, dir string, from Source) (err erro
 	case errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.EXDEV):
 		return taken(dir)
 	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("crate: %w", err)
+		return fmt.Errorf("crate: %w", userdir.CannotMake("directory", dir, err))
 	}
 	temp := temporary + rand.Text()
 	made, err := parent.Mkdir(temp, 0o755)
 	if err != nil {
-		return fmt.Errorf("crate: %w", err)
+		return fmt.Errorf("crate: %w", userdir.CannotMake("directory", dir, err))
 	}
 	if err = c.fill(ctx, made, from); err == nil {
 		err = parent.Rename(temp, parent, name, 0) // replaces an empty directory only (rename(2))
@@ -91,11 +91,14 @@ func taken(dir string) error {
 func (c *Crate) WriteZip(ctx context.Context, file string, from Source) (err error) {
 	parent, name, err := userdir.Parent(file)
 	if err != nil {
-		return fmt.Errorf("crate: %w", err)
+		return fmt.Errorf("crate: %w", userdir.NoParent("file", file, err))
 	}
 	defer func() { err = errors.Join(err, parent.Close()) }()
 	if _, err := parent.Lstat(name); err == nil {
 		return fmt.Errorf("crate: %q exists; name another file", file)
+	}
+	if err := parent.Writable(); err != nil {
+		return fmt.Errorf("crate: %w", userdir.CannotMake("file", file, err))
 	}
 	err = parent.Write(name, false, 0o644, func(to *os.File) error { return errors.Join(c.zip(ctx, to, from), to.Sync()) })
 	switch {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
@@ -19,10 +20,16 @@ import (
 // ExportTo is Export to a directory at a path. It refuses one that is not empty unless overwrite.
 func ExportTo(ctx context.Context, host *phase.Host, run catalog.Run, dir string, overwrite bool) (left LeftOut, err error) {
 	target, err := outputs.OpenTarget(dir, overwrite)
-	if err != nil {
+	switch {
+	case errors.Is(err, outputs.ErrNotEmpty):
 		return left, err
+	case err != nil:
+		return left, fmt.Errorf("export to %q: %w; name another directory", dir, userdir.Plain(err))
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
+	if err := target.Writable(); err != nil {
+		return left, fmt.Errorf("%q %w; name a directory that you can write to", dir, err)
+	}
 	if left, err = Export(ctx, host, run, target); err != nil {
 		return left, fmt.Errorf("export to %q: %w", dir, err)
 	}

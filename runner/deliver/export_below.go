@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -26,10 +25,11 @@ import (
 const unfinished = ".scidex-export-"
 
 // Below is a directory that receives runs, each in a directory of its id. It is opened when it is named, and made, if it is missing,
-// for the first run.
+// for the first run. It is for one goroutine.
 type Below struct {
-	near      *userdir.Dir
-	dir       func() (*userdir.Dir, error)
+	near      *userdir.Dir // the directory, or the nearest one above it
+	missing   []string     // its names below near
+	dir       *userdir.Dir // nil before the first run
 	overwrite bool
 }
 
@@ -37,16 +37,25 @@ type Below struct {
 func OpenBelow(path string, overwrite bool) (*Below, error) {
 	near, missing, err := userdir.Nearest(path)
 	if err != nil {
-		return nil, fmt.Errorf("export: %w", err)
+		return nil, fmt.Errorf("export to %q: %w; name another directory", path, userdir.Plain(err))
 	}
-	return &Below{near, sync.OnceValues(func() (*userdir.Dir, error) { return near.MakeAll(missing, 0o755) }), overwrite}, nil
+	if len(missing) > 0 { // else some runs may be there whole, for which nothing is written
+		if err := near.Writable(); err != nil {
+			return nil, errors.Join(fmt.Errorf("export to %q: %w", path, cannotMake(err)), near.Close())
+		}
+	}
+	return &Below{near: near, missing: missing, overwrite: overwrite}, nil
+}
+
+func cannotMake(err error) error {
+	return fmt.Errorf("it cannot be made: %w; name a directory that you can write to", userdir.Plain(err))
 }
 
 // Close releases the directory.
 func (b *Below) Close() error {
-	dir, err := b.dir()
-	if err == nil {
-		err = dir.Close()
+	var err error
+	if b.dir != nil {
+		err = b.dir.Close()
 	}
 	return errors.Join(err, b.near.Close())
 }
@@ -54,12 +63,13 @@ func (b *Below) Close() error {
 // Export exports a run to the directory of its id, which appears when it is whole. A directory that has the run whole already stays
 // as it is: wrote is false. Any other that is not empty is refused unless overwrite.
 func (b *Below) Export(ctx context.Context, host *phase.Host, run catalog.Run) (wrote bool, left LeftOut, err error) {
-	dir, err := b.dir()
-	if err != nil {
-		return false, left, fmt.Errorf("export: %w", err)
+	if b.dir == nil {
+		if b.dir, err = b.near.MakeAll(b.missing, 0o755); err != nil {
+			return false, left, fmt.Errorf("export: %w", err)
+		}
 	}
-	if wrote, left, err = b.export(ctx, host, run, dir); err != nil {
-		err = fmt.Errorf("export to %q: %w", filepath.Join(dir.Path(), run.ID), err)
+	if wrote, left, err = b.export(ctx, host, run, b.dir); err != nil {
+		err = fmt.Errorf("export to %q: %w", filepath.Join(b.dir.Path(), run.ID), err)
 	}
 	return wrote, left, err
 }
@@ -118,7 +128,7 @@ func exportNew(ctx context.Context, host *phase.Host, run catalog.Run, dir *user
 // lockEmpty makes a directory, or empties what a killed export left of it. Its lock is held until lock is closed.
 func lockEmpty(ctx context.Context, dir *userdir.Dir, name string) (own *userdir.Dir, lock *os.File, err error) {
 	if own, err = dir.MakeAll([]string{name}, 0o755); err != nil {
-		return nil, nil, err
+		return nil, nil, cannotMake(err)
 	}
 	if lock, err = own.File(); err != nil {
 		return nil, nil, errors.Join(err, own.Close())

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scidex-ai/scidex-oci/internal/userdir"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
@@ -170,5 +171,17 @@ func checkTmp(tmp string) error {
 	case err != nil:
 		return fmt.Errorf("--tmp %q: %w; give another directory", tmp, inode.Plain(err))
 	}
+	if err := writable(tmp); err != nil {
+		return fmt.Errorf("--tmp %q cannot be written: %w; give another directory", tmp, userdir.Plain(err))
+	}
 	return nil
+}
+
+// writable returns an error if no directory can be made in a directory.
+func writable(path string) (err error) {
+	d, err := userdir.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Writable(), d.Close())
 }

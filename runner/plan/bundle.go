@@ -115,11 +115,14 @@ func writeConfig(dir *userdir.Dir, config []byte) error {
 func openEmpty(path string) (*userdir.Dir, error) {
 	dir, missing, err := userdir.Nearest(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; choose another directory", userdir.Plain(err))
 	}
 	_, _, foreign := dir.Owner()
 	if len(missing) == 1 && !foreign {
 		made, err := dir.Mkdir(missing[0], 0o755)
+		if err != nil {
+			err = fmt.Errorf("it cannot be made: %w; choose another directory", userdir.Plain(err))
+		}
 		return made, errors.Join(err, dir.Close())
 	}
 	entries, err := dir.Names(1)
@@ -130,6 +133,10 @@ func openEmpty(path string) (*userdir.Dir, error) {
 		err = fmt.Errorf("the directory %q does not exist; make it first", filepath.Dir(path))
 	case len(entries) > 0:
 		err = errors.New("it is not empty; choose another directory")
+	case err == nil:
+		if err = dir.Writable(); err != nil {
+			err = fmt.Errorf("it cannot be written: %w; choose another directory", userdir.Plain(err))
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())

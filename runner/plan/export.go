@@ -21,13 +21,8 @@ func openExport(dir string, overwrite bool) (*outputs.Target, error) {
 	case err != nil:
 		return nil, fmt.Errorf("--export %q: %w; give a directory", dir, inode.Plain(err))
 	}
-	if above, err := to.Writable(); err != nil {
-		why := "cannot be written"
-		if above != "" {
-			why = "cannot be made in " + above
-		}
-		err = fmt.Errorf("--export %q %s: %w; give another directory, such as --export out", dir, why, inode.Plain(err))
-		return nil, errors.Join(err, to.Close())
+	if err := to.Writable(); err != nil {
+		return nil, errors.Join(fmt.Errorf("--export %q %w; give another directory, such as --export out", dir, err), to.Close())
 	}
 	return to, nil
 }

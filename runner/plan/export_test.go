@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestExportOfAnotherUsersDirectory: / is root's. The kernel checks the files of this thread as those of another user.
-func TestExportOfAnotherUsersDirectory(t *testing.T) {
+// TestPlacesOfAnotherUser: / is root's. The kernel checks the files of this thread as those of another user.
+func TestPlacesOfAnotherUser(t *testing.T) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with the test
 	if _, err := unix.SetfsuidRetUid(65534); err != nil {
 		t.Fatal(err)
@@ -21,5 +21,9 @@ func TestExportOfAnotherUsersDirectory(t *testing.T) {
 		if err := checkExport(dir, true); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+	const want = `--tmp "/usr/bin" cannot be written: permission denied; give another directory`
+	if err := checkTmp("/usr/bin"); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

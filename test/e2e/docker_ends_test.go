@@ -132,9 +132,9 @@ func TestDockerNames(t *testing.T) {
 		h.expectOut("a b")
 	}
 	refused(used, "id "+used+" was used before", "--cidfile="+h.path("cid"))
-	refused(h.newID(), "file exists", "--cidfile="+h.write("there", "x", 0o644))
-	refused(h.newID(), "no such file or directory", "--cidfile="+h.path("none/cid"))
-	refused(h.newID(), "/proc/cid", "--cidfile=/proc/cid")
+	refused(h.newID(), "exists already; name another file", "--cidfile="+h.write("there", "x", 0o644))
+	refused(h.newID(), "does not exist; make it first", "--cidfile="+h.path("none/cid"))
+	refused(h.newID(), "\"/proc/cid\" cannot be made", "--cidfile=/proc/cid")
 	refused("a b", `id "a b" is not allowed`)
 	refused("../../x", `id "../../x" is not allowed`)
 	if data, err := os.ReadFile(h.path("there")); string(data) != "x" {

@@ -81,14 +81,15 @@ func makeKey(p *command.Program, path string, asJSON bool) error {
 func createKey(m madeKey, private, public []byte) (err error) {
 	dir, name, err := userdir.Parent(m.Path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%q cannot be made: the directory %q does not exist; make it first", m.Path, filepath.Dir(m.Path))
 	case errors.Is(err, unix.EISDIR):
 		return keyTaken(m.Path)
 	case err != nil:
-		return err
+		return userdir.NoParent("file", m.Path, err)
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
+	if err := dir.Writable(); err != nil {
+		return userdir.CannotMake("file", m.Path, err)
+	}
 	// The public one first: a private key without it could still be used, and would be in the way of another.
 	made, err := writeKey(dir, name+".pub", public, 0o644)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -118,9 +119,14 @@ func (c *container) writeID() (*idFile, error) {
 	}
 	dir, name, err := userdir.Parent(c.cidfile)
 	if err != nil {
-		return nil, fmt.Errorf("--cidfile: %w", err)
+		return nil, fmt.Errorf("--cidfile: %w", userdir.NoParent("file", c.cidfile, err))
 	}
 	file, err := dir.Exclusive(name, 0o666) // the caller's umask says who may read it
+	if errors.Is(err, fs.ErrExist) {
+		err = fmt.Errorf("%q exists already; name another file", c.cidfile)
+	} else if err != nil {
+		err = userdir.CannotMake("file", c.cidfile, err)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("--cidfile: %w", err), dir.Close())
 	}

@@ -49,17 +49,24 @@ func findConfigFile(path string) (configFile, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		made, failed := userdir.Make(filepath.Dir(path), 0o700) // XDG Base Directory Specification: 0700
 		if failed != nil {
-			return configFile{}, failed
+			return configFile{}, configNotWritten(path, failed)
 		}
 		if err := made.Close(); err != nil {
 			return configFile{}, err
 		}
 		dir, name, err = userdir.ParentOfTarget(path)
 	}
-	if errors.Is(err, unix.EISDIR) {
+	switch {
+	case errors.Is(err, unix.EISDIR):
 		err = configNotRegular(path)
+	case err != nil:
+		err = configNotWritten(path, err)
 	}
 	return configFile{dir, name, path}, err
+}
+
+func configNotWritten(path string, err error) error {
+	return fmt.Errorf("the config file %q cannot be written: %w; give another with --config FILE", path, userdir.Plain(err))
 }
 
 func configNotRegular(path string) error {
@@ -93,7 +100,7 @@ func (c configFile) lockNext() (*os.File, error) {
 	for {
 		f, err := c.dir.Append(c.nextName(), 0o666)
 		if err != nil {
-			return nil, err
+			return nil, configNotWritten(c.path, err)
 		}
 		current, err := c.lock(f)
 		if err != nil {

@@ -86,7 +86,7 @@ func listenAt(path string) (l listener, err error) {
 	}
 	dir, name, err := userdir.Parent(path)
 	if err != nil {
-		return l, err
+		return l, elsewhere(err)
 	}
 	defer func() {
 		if err != nil {
@@ -98,7 +98,7 @@ func listenAt(path string) (l listener, err error) {
 	}
 	made, err := bind(dir, path)
 	if err != nil {
-		return l, err
+		return l, elsewhere(err)
 	}
 	handle, err := dir.Handle(name)
 	if err != nil { // it was exchanged
@@ -110,6 +110,15 @@ func listenAt(path string) (l listener, err error) {
 		dir.Close()
 	})
 	return listener{made, remove}, nil
+}
+
+// elsewhere is the error of making the socket, without its path and with the way out.
+func elsewhere(err error) error {
+	var failed *os.SyscallError // of bind(2)
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	return fmt.Errorf("%w; give a path in a directory that exists and that you can write to", userdir.Plain(err))
 }
 
 // bind makes a socket at a path, which others see as its address. With the rights of the directory's user a path that was exchanged leads
@@ -133,7 +142,7 @@ func removeStale(dir *userdir.Dir, name string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return err
+		return elsewhere(err)
 	case st.Mode&unix.S_IFMT != unix.S_IFSOCK:
 		return errors.New("there is something that is no socket; give another path")
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -26,12 +25,10 @@ type NewFile struct {
 func Create(path string, replace bool, mode fs.FileMode) (*NewFile, error) {
 	dir, name, err := userdir.Parent(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s cannot be made: the directory %s does not exist; make it first, or name another file", path, filepath.Dir(path))
 	case errors.Is(err, unix.EISDIR):
 		return nil, fmt.Errorf("%s is a directory and no regular file; name another", path)
 	case err != nil:
-		return nil, err
+		return nil, userdir.NoParent("file", path, err)
 	}
 	f := &NewFile{dir, path, name, replace, mode}
 	if err := f.check(); err != nil {
@@ -44,7 +41,7 @@ func (f *NewFile) check() error {
 	switch st, err := f.dir.Lstat(f.name); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return err
+		return userdir.CannotMake("file", f.path, err)
 	case st.Mode&unix.S_IFMT != unix.S_IFREG:
 		return fmt.Errorf("%s exists and is no regular file; name another", f.path)
 	case !f.replace:
@@ -52,7 +49,7 @@ func (f *NewFile) check() error {
 	}
 	scratch, err := f.Scratch()
 	if err != nil {
-		return fmt.Errorf("%s cannot be made: %w; name a file in a directory that you can write to", f.path, userdir.Plain(err))
+		return userdir.CannotMake("file", f.path, err)
 	}
 	return scratch.Close()
 }

@@ -120,7 +120,7 @@ func TestReadKey(t *testing.T) {
 	if err := os.Symlink(path("new"), path("link")); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"link": "symbolic links", ".": "no regular file", "none/new": "no such file"} {
+	for name, want := range map[string]string{"link": "symbolic links", ".": "no regular file", "none/new": "does not exist; make it first"} {
 		if _, err := ReadKey(path(name)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}

@@ -34,7 +34,7 @@ func ReadKey(path string) (Key, error) {
 	}
 	dir, name, err := userdir.Parent(path)
 	if err != nil {
-		return "", fmt.Errorf("--key-file: %w", err)
+		return "", fmt.Errorf("--key-file: %w", userdir.NoParent("file", path, err))
 	}
 	defer dir.Close()
 	if uid, _, other := dir.Owner(); other {
@@ -42,10 +42,10 @@ func ReadKey(path string) (Key, error) {
 	}
 	f, err := dir.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return writeKey(dir, name)
+		return writeKey(dir, name, path)
 	}
 	if err != nil {
-		return "", fmt.Errorf("--key-file: %w", err)
+		return "", fmt.Errorf("--key-file %q: %w; name a file that you can read", path, userdir.Plain(err))
 	}
 	defer f.Close()
 	key, err := keyOf(f)
@@ -56,10 +56,10 @@ func ReadKey(path string) (Key, error) {
 }
 
 // writeKey makes a file with a new key.
-func writeKey(dir *userdir.Dir, name string) (Key, error) {
+func writeKey(dir *userdir.Dir, name, path string) (Key, error) {
 	f, err := dir.Exclusive(name, 0o600)
 	if err != nil {
-		return "", fmt.Errorf("--key-file: %w", err)
+		return "", fmt.Errorf("--key-file: %w", userdir.CannotMake("file", path, err))
 	}
 	key := newKey()
 	_, err = f.WriteString(string(key) + "\n")
