@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/command"
+	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
 	"github.com/scidex-ai/scidex-oci/outputs/format"
@@ -70,7 +71,7 @@ func runTable(ctx context.Context, p *command.Program, st *stores.Stores, o *tab
 	}
 	j.skipped.say(p.Stderr, j.path, j.found)
 	if j.columns.Rows() == 0 {
-		return j.none(p)
+		return j.none(ctx, p)
 	}
 	if err := to.put(func(w io.Writer) error { return j.write(ctx, p, o, w) }); err != nil {
 		return fmt.Errorf("the table is not written: %w", err)
@@ -80,11 +81,18 @@ func runTable(ctx context.Context, p *command.Program, st *stores.Stores, o *tab
 }
 
 // none says why there is no table.
-func (j *tableJoin) none(p *command.Program) error {
+func (j *tableJoin) none(ctx context.Context, p *command.Program) error {
 	if err := j.skipped.failure(); err != nil {
 		return err
 	}
 	why := fmt.Sprintf("no row; %s found, and no output %q has one", format.Count(j.found, "run", "runs"), j.path)
+	if j.skipped.missing.n > 0 {
+		near, err := results.NearOutput(ctx, j.stores.Catalog, j.skipped.missing.first, j.path)
+		if err != nil {
+			return err
+		}
+		why += near
+	}
 	if j.found == 0 {
 		why = "no run matches; scidex-oci ls shows which there are, and --state takes others than complete ones"
 	}

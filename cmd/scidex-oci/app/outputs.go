@@ -14,7 +14,6 @@ import (
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/results"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/screen"
 	"github.com/scidex-ai/scidex-oci/cmd/scidex-oci/stores"
-	"github.com/scidex-ai/scidex-oci/internal/suggest"
 	"github.com/scidex-ai/scidex-oci/outputs"
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -84,8 +83,9 @@ func runOutputsList(ctx context.Context, p *command.Program, st *stores.Stores, 
 	if err != nil {
 		return err
 	}
-	rows, tw := 0, tabwriter.NewWriter(p.Stdout, 0, 8, 2, ' ', 0)
+	listed, rows, tw := 0, 0, tabwriter.NewWriter(p.Stdout, 0, 8, 2, ' ', 0)
 	print := func(e outputs.Entry) error {
+		listed++
 		if o.json {
 			return screen.WriteJSON(p.Stdout, results.NewEntry(e))
 		}
@@ -102,7 +102,19 @@ func runOutputsList(ctx context.Context, p *command.Program, st *stores.Stores, 
 		printed = print(e)
 		return printed == nil
 	})
-	return errors.Join(err, printed, tw.Flush())
+	err = errors.Join(err, printed, tw.Flush())
+	if err == nil && listed == 0 && !o.json {
+		fmt.Fprintf(p.Stderr, "scidex-oci: %s\n", noOutputs(run))
+	}
+	return err
+}
+
+// noOutputs is the sentence that is printed instead of outputs.
+func noOutputs(run catalog.Run) string {
+	if !run.State.Final() {
+		return deliver.OutputsHere(run).Error()
+	}
+	return fmt.Sprintf("run %q has no outputs", run.Key)
 }
 
 func rowOf(e outputs.Entry) string {
@@ -139,20 +151,23 @@ func runOutputsCat(ctx context.Context, p *command.Program, st *stores.Stores, n
 // asShown finds an output by its name as shown in a table, in which it may be escaped.
 func asShown(ctx context.Context, cat catalog.Catalog, key catalog.Key, path string) (outputs.Entry, error) {
 	var found *outputs.Entry
-	var paths []string
+	seen := 0
 	err := cat.Outputs(ctx, key, func(e outputs.Entry) bool {
-		shown := screen.Escape(string(e.Path))
-		if shown == path {
+		if screen.Escape(string(e.Path)) == path {
 			found = &e
 		}
-		paths = append(paths, shown)
-		return found == nil && len(paths) < 10000 // enough to suggest from
+		seen++
+		return found == nil && seen < results.NearAmong
 	})
 	switch {
 	case err != nil:
 		return outputs.Entry{}, err
 	case found == nil:
-		return outputs.Entry{}, fmt.Errorf("run %q has no output %q%s", key, path, cmp.Or(suggest.DidYouMean(path, paths, ""), fmt.Sprintf("; see \"scidex-oci outputs ls %s\"", key)))
+		near, err := results.NearOutput(ctx, cat, key, path)
+		if err != nil {
+			return outputs.Entry{}, err
+		}
+		return outputs.Entry{}, fmt.Errorf("run %q has no output %q%s", key, path, cmp.Or(near, fmt.Sprintf("; see \"scidex-oci outputs ls %s\"", key)))
 	case found.Rejected != "":
 		return outputs.Entry{}, fmt.Errorf("%q of run %q is no output: it was rejected as %s", path, key, found.Rejected)
 	}

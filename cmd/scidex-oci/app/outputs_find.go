@@ -34,7 +34,7 @@ everything below dir. Eight hexadecimal digits or more are the beginning of a di
 of such a name.`,
 		Flags: o.flags(),
 		Action: p.ForOne(func(ctx context.Context, st *stores.Stores, given string) error {
-			return runOutputsFind(ctx, p.Stdout, st, *o, given)
+			return runOutputsFind(ctx, p, st, *o, given)
 		}),
 	}
 }
@@ -66,7 +66,7 @@ type search struct {
 	asJSON  bool
 }
 
-func runOutputsFind(ctx context.Context, w io.Writer, st *stores.Stores, o findOptions, what string) error {
+func runOutputsFind(ctx context.Context, p *command.Program, st *stores.Stores, o findOptions, what string) error {
 	s, err := searchOf(o, what, time.Now())
 	if err != nil {
 		return err
@@ -78,10 +78,22 @@ func runOutputsFind(ctx context.Context, w io.Writer, st *stores.Stores, o findO
 			return true
 		}
 		n++
-		printed = s.print(w, found)
+		printed = s.print(p.Stdout, found)
 		return printed == nil && n != s.limit
 	})
-	return errors.Join(err, printed)
+	err = errors.Join(err, printed)
+	if err == nil && n == 0 && !o.json {
+		fmt.Fprintf(p.Stderr, "scidex-oci: %s\n", screen.Escape(s.nothing(what)))
+	}
+	return err
+}
+
+// nothing is the sentence that is printed instead of outputs.
+func (s search) nothing(what string) string {
+	if s.query.Digest != "" || strings.Contains(what, "/") {
+		return "no output matches"
+	}
+	return fmt.Sprintf("no output matches; %q looks in all directories", "**/"+what)
 }
 
 var digestPrefix = pattern(`^[0-9a-fA-F]{8,64}$`)

@@ -31,6 +31,9 @@ func (p *parser) unknown(arg, given string) error {
 	if given == "format" && lookupFlag(p.local, "json") != nil {
 		meant = `; did you mean "--json"?`
 	}
+	if given == "json" && lookupFlag(p.local, "format") != nil {
+		meant = `; did you mean "--format json"?`
+	}
 	if given == "output" && lookupFlag(p.local, "out") != nil {
 		meant = `; did you mean "--out"?` // --output of run is a pattern of files in /work
 	}
