@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -306,12 +307,20 @@ func TestServeDrains(t *testing.T) {
 		m := s.call("show", map[string]any{"id": h.id("waits")})
 		return m.Error == nil && s.result(m).State == "queued"
 	})
+	for _, method := range []string{"logs", "outputs", "read", "export"} {
+		params := map[string]any{"id": h.id("waits"), "path": "x", "directory": h.path("waits")}
+		maps.DeleteFunc(params, func(name string, _ any) bool {
+			return name == "path" && method != "read" || name == "directory" && method != "export"
+		})
+		s.refused(s.call(method, params), -32001, "is queued; it has logs and outputs when its turn has come")
+	}
 	h.tell(s.cmd, syscall.SIGTERM)
 	if m := s.next(); string(m.ID) != third {
 		t.Errorf("%+v", m)
 	} else {
 		s.refused(m, -32800, "end of the engine")
 	}
+	s.refused(s.call("logs", map[string]any{"id": h.id("waits")}), -32001, "did not start, and has no logs and outputs: ")
 	s.refused(s.call("run", map[string]any{"command": []string{"true"}}), -32003, "no new runs")
 	f.raise()
 	m := s.next()

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/outputs/catalog"
 	"github.com/scidex-ai/scidex-oci/outputs/result"
@@ -40,9 +41,23 @@ func ended(o dispatch.LineResult) (result.Result, error) {
 func (e *Engine) Find(ctx context.Context, name string) (catalog.Run, error) {
 	run, err := watch.Find(ctx, e.host, name)
 	if err != nil {
-		return run, missing(err)
+		return run, e.withoutRow(name, missing(err))
 	}
 	return run, nil
+}
+
+// withoutRow says why a run that was asked of this engine is not in the catalog, if that is why it was not found.
+func (e *Engine) withoutRow(id string, why error) error {
+	if !errors.As(why, new(*NotFoundError)) {
+		return why
+	}
+	if _, own := e.Job(id); own {
+		return &NotFoundError{fmt.Errorf("run %q is queued; it has logs and outputs when its turn has come", id)}
+	}
+	if o, ok := e.Refused(id); ok {
+		return &NotFoundError{fmt.Errorf("run %q did not start, and has no logs and outputs: %s", id, o.Result.Message)}
+	}
+	return why
 }
 
 // missing says that there is no such run, if that is why a name was refused.
