@@ -11,7 +11,7 @@ from .executor import Executor
 from .loops import command_ended, ended
 from .result import Result, Status
 from .sweeps import Sweep
-from .tool import Call, RunLogs, Tool
+from .tool import LAST, Call, RunLogs, Tool
 
 if TYPE_CHECKING:
     from .tool import StrPath
@@ -90,6 +90,8 @@ class AsyncExecutor:
 
     async def wait(self, run_id: str, timeout: Optional[float] = None) -> Result:
         """The result of a run, once it has ended, as Executor.wait."""
+        if run_id == LAST:
+            run_id = (await self.result(run_id)).run_id  # another run may be the newest one by then
         try:
             return await asyncio.wait_for(self._show(run_id, True), timeout)
         except asyncio.TimeoutError:

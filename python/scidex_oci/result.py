@@ -508,10 +508,16 @@ class Result:
     def export(self, directory: StrPath, overwrite: bool = False) -> None:
         """Writes the outputs and ``scidex-result.json`` there; ``overwrite`` if it is not empty. Warns of an output that has the name
         of that file, which is not written."""
+        from .errors import CommandError  # pylint: disable=import-outside-toplevel,cyclic-import # it has results
+
         switches = ["--overwrite"] if overwrite else []
         call = self._tool().start("outputs", "export", *switches, "--", self.run_id, os.path.abspath(directory))
         call.wait()
-        call.check()
+        try:
+            call.check()
+        except CommandError as error:
+            error.args = (in_keywords("", str(error)),)
+            raise
         for line in call.said.decode(errors="replace").splitlines():
             warnings.warn(line, stacklevel=2)
 

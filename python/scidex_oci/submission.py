@@ -13,7 +13,7 @@ from .errors import CommandError
 from .manifest import Manifest, check_names, encode, new_id
 from .result import Result, Status
 from .running import finish
-from .tool import Tool
+from .tool import LAST, Tool
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -73,10 +73,12 @@ def _execute(cursor: Any, parameters: Any) -> None:
 def wait(run_id: str, *, check: bool = False, timeout: Optional[float] = None, tool: Optional[Tool] = None) -> Result:
     """The result of an analysis, once it has ended: also of one that is queued, wherever a worker runs it.
 
-    ``ID`` is the analysis with all its attempts, ``ID@ATTEMPT`` one of them. With ``check``, a result that is not complete is
+    ``ID`` is the analysis with all its attempts, ``ID@ATTEMPT`` one of them, and ``@last`` the attempt that was made last. With ``check``, a result that is not complete is
     raised, as by ``run``. Raises NotFound, and TimeoutError after ``timeout`` seconds, while the analysis goes on.
     """
     tool = tool or Tool()
+    if run_id == LAST:
+        run_id = tool.show(run_id).run_id
     until = None if timeout is None else time.monotonic() + timeout
     while True:
         result = tool.show(run_id, wait=True, timeout=None if until is None else max(0.0, until - time.monotonic()))

@@ -23,6 +23,7 @@ OnOutput = Callable[[str], object]
 
 _KEPT = 1 << 16  # bytes kept of a command's standard error, for the message of an exception
 
+LAST = "@last"  # the newest run
 _NO_OUTPUT = re.compile(r'\Arun "[^"]*" has no output |" is no output: it was rejected as ')
 _TRUNCATED = re.compile(rb"(scidex-oci: std(out|err) is truncated: [^\n]*\n)+\Z")
 
@@ -91,9 +92,11 @@ class Tool:
     def show(self, run_id: str, wait: bool = False, timeout: Optional[float] = None) -> Result:
         """The result of a run, as far as it has come; with ``wait``, once it has ended, or TimeoutError after so many seconds.
 
-        ``run_id`` is ``ID``, for its last attempt, or ``ID@ATTEMPT``; the beginnings of ids, which the command line
-        takes, are not enough here. Raises NotFound.
+        ``run_id`` is ``ID``, for its last attempt, ``ID@ATTEMPT``, or ``@last``, the newest run; the beginnings of ids, which the
+        command line takes, are not enough here. Raises NotFound.
         """
+        if wait and run_id == LAST:
+            run_id = self.show(run_id).run_id  # another run may be the newest one by then
         try:
             result = engine_run.shown(self, run_id, engine_run.ask_show(self, run_id, wait), timeout)
             if result is None:
@@ -107,7 +110,7 @@ class Tool:
 
     def named(self, result: Result, run_id: str) -> Result:
         """The result, if it is that of this id and not of one that begins so."""
-        if run_id not in (result.id, result.run_id):
+        if run_id not in (LAST, result.id, result.run_id):
             raise NotFound(f'no run "{run_id}" in this catalog', self.argv("show", "--json", "--", run_id))
         return result
 

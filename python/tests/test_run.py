@@ -1,5 +1,6 @@
 """run, against the real scidex-oci."""
 
+import asyncio
 import dataclasses
 import inspect
 import json
@@ -46,12 +47,19 @@ class RunTest(Case):
         r = self.run_("sh", "-c", "mkdir d; echo 1 >d/a")
         r.export(PurePath(self.dir, "out"))
         self.assertEqual((self.dir / "out/d/a").read_text(), "1\n")
-        with self.assertRaisesRegex(CommandError, "overwrite"):
+        with self.assertRaisesRegex(CommandError, "use overwrite=True$"):
             r.export(self.dir / "out")
         r.export(self.dir / "out", overwrite=True)
         named = self.run_("sh", "-c", "echo mine >scidex-result.json")
         with self.assertWarnsRegex(UserWarning, 'the output "scidex-result.json" is not written'):
             named.export(self.dir / "named")
+
+    def test_last(self) -> None:
+        r = self.run_("true")
+        self.assertEqual([self.tool.show("@last").id, self.tool.show("@last", wait=True).id, scidex_oci.wait("@last", tool=self.tool).id], [r.id] * 3)
+        self.assertEqual(asyncio.run(scidex_oci.AsyncExecutor(self.tool).wait("@last")).id, r.id)
+        with self.assertRaises(NotFound):
+            self.tool.show(r.id[:-1])  # a beginning is not enough
 
     def test_all_outputs_of_many(self) -> None:
         r = self.run_("sh", "-c", "touch a b c; mkfifo d")
