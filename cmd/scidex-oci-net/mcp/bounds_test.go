@@ -20,18 +20,23 @@ func TestLimits(t *testing.T) {
 		want    string // "": taken
 	}{
 		{limits{}, "", ""},
-		{limits{Memory: "1GiB", CPUs: 2, Pids: 10, LogSize: "1MiB", WorkSize: "1GiB", WorkFiles: 100}, "60s", ""},
+		{limits{Memory: "1GiB", CPUs: new(2.0), Pids: new(int64(10)), LogSize: "1MiB", WorkSize: "1GiB", WorkFiles: new(int64(100))}, "60s", ""},
 		{limits{Memory: "2GiB"}, "", "memory 2GiB is above the bound of the operator, 1GiB"},
-		{limits{CPUs: 2.5}, "", "cpus 2.5 is above the bound of the operator, 2"},
-		{limits{Pids: 11}, "", "pids 11 is above the bound of the operator, 10"},
+		{limits{CPUs: new(2.5)}, "", "cpus 2.5 is above the bound of the operator, 2"},
+		{limits{Pids: new(int64(11))}, "", "pids 11 is above the bound of the operator, 10"},
 		{limits{}, "61s", "timeout 1m1s is above the bound of the operator, 1m;"},
 		{limits{LogSize: "2MiB"}, "", "log_size 2MiB is above the bound of the operator, 1MiB"},
 		{limits{WorkSize: "2GiB"}, "", "work_size 2GiB is above the bound of the operator, 1GiB"},
-		{limits{WorkFiles: 101}, "", "work_files 101 is above the bound of the operator, 100"},
+		{limits{WorkFiles: new(int64(101))}, "", "work_files 101 is above the bound of the operator, 100"},
 		{limits{Memory: "much"}, "", "memory: "},
 		{limits{LogSize: "-1"}, "", "log_size: "},
 		{limits{}, "soon", "timeout: "},
-		{limits{CPUs: -1}, "", "give positive numbers"},
+		{limits{CPUs: new(-1.0)}, "", "cpus -1: give a number above zero, or leave it out for the operator's"},
+		{limits{CPUs: new(0.0)}, "", "cpus 0: give a number above zero"},
+		{limits{Pids: new(int64(0))}, "", "pids 0: give a number above zero"},
+		{limits{WorkFiles: new(int64(0))}, "", "work_files 0: give a number above zero"},
+		{limits{Memory: "0"}, "", `memory: "0" is no size above zero`},
+		{limits{}, "0", "timeout: "},
 	} {
 		var a spec.Analysis
 		err := test.limits.read(&a, test.timeout)

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/scidex-ai/scidex-oci/spec"
@@ -8,12 +9,12 @@ import (
 
 // limits are those that a call may ask for.
 type limits struct {
-	Memory    string  `json:"memory,omitempty" jsonschema:"such as 512MiB"`
-	CPUs      float64 `json:"cpus,omitempty" jsonschema:"cores, such as 0.5"`
-	Pids      int64   `json:"pids,omitempty" jsonschema:"processes and threads"`
-	LogSize   string  `json:"log_size,omitempty" jsonschema:"kept of each of standard output and standard error"`
-	WorkSize  string  `json:"work_size,omitempty" jsonschema:"of /work"`
-	WorkFiles int64   `json:"work_files,omitempty" jsonschema:"names in /work"`
+	Memory    string   `json:"memory,omitempty" jsonschema:"such as 512MiB"`
+	CPUs      *float64 `json:"cpus,omitempty" jsonschema:"cores, such as 0.5"`
+	Pids      *int64   `json:"pids,omitempty" jsonschema:"processes and threads"`
+	LogSize   string   `json:"log_size,omitempty" jsonschema:"kept of each of standard output and standard error"`
+	WorkSize  string   `json:"work_size,omitempty" jsonschema:"of /work"`
+	WorkFiles *int64   `json:"work_files,omitempty" jsonschema:"names in /work"`
 }
 
 // read reads the limits of a call.
@@ -34,10 +35,18 @@ func (l limits) read(a *spec.Analysis, timeout string) (err error) {
 			return fmt.Errorf("timeout: %w", err)
 		}
 	}
-	if l.CPUs < 0 || l.Pids < 0 || l.WorkFiles < 0 {
-		return fmt.Errorf("cpus %g, pids %d, work_files %d: give positive numbers", l.CPUs, l.Pids, l.WorkFiles)
+	return cmp.Or(aboveZero("cpus", l.CPUs, &a.CPUs), aboveZero("pids", l.Pids, &a.Pids), aboveZero("work_files", l.WorkFiles, &a.WorkFiles))
+}
+
+// aboveZero takes a number that is given. In an analysis zero is none.
+func aboveZero[N int64 | float64](name string, given, to *N) error {
+	if given == nil {
+		return nil
 	}
-	a.CPUs, a.Pids, a.WorkFiles = l.CPUs, l.Pids, l.WorkFiles
+	if *given <= 0 {
+		return fmt.Errorf("%s %v: give a number above zero, or leave it out for the operator's", name, *given)
+	}
+	*to = *given
 	return nil
 }
 
