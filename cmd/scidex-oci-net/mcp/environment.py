@@ -17,6 +17,11 @@ def normal(name):
     return re.sub("[-_.]+", "_", name).lower()
 
 
+def plain(name):
+    """The name of a distribution. Debian has builds of one package as distributions beside it, such as h5py.-debian-h5py-serial."""
+    return re.sub("[-_.]{2,}debian[-_.].*", "", name or "")
+
+
 def provided(distribution):
     """The names of top-level modules that a distribution may have."""
     listed = distribution.read_text("top_level.txt")
@@ -61,7 +66,7 @@ modules = {m.name for m in pkgutil.iter_modules() if not m.name.startswith("_") 
 found, rest = {}, set(modules)
 for distribution in importlib.metadata.distributions():
     try:
-        name, version, has = distribution.metadata["Name"], distribution.version, provided(distribution) & modules
+        name, version, has = plain(distribution.metadata["Name"]), distribution.version, provided(distribution) & modules
     except Exception:  # one that is broken hides no other
         continue
     if not name or normal(name) in found:

@@ -90,3 +90,40 @@ func TestSharedFiles(t *testing.T) {
 		t.Errorf("two are looked at: %+v", out)
 	}
 }
+
+// TestBuildsOfDebian: a build of a package that Debian has as a distribution of its own is that package, once.
+func TestBuildsOfDebian(t *testing.T) {
+	top := t.TempDir()
+	for name, text := range map[string]string{
+		"sdxone/__init__.py": "", "sdx_two/__init__.py": "",
+		"sdxone-3.7.egg-info/PKG-INFO":                            "Metadata-Version: 2.1\nName: sdxone\nVersion: 3.7\n",
+		"sdxone-3.7.egg-info/top_level.txt":                       "sdxone\n",
+		"sdxone._debian_sdxone_serial-3.7.egg-info/PKG-INFO":      "Metadata-Version: 2.1\nName: sdxone.-debian-sdxone-serial\nVersion: 3.7\n",
+		"sdxone._debian_sdxone_serial-3.7.egg-info/top_level.txt": "sdxone\n",
+		"sdx_two-1.egg-info/PKG-INFO":                             "Metadata-Version: 2.1\nName: sdx.two-debian\nVersion: 1\n",
+		"sdx_two-1.egg-info/top_level.txt":                        "sdx_two\n",
+	} {
+		path := filepath.Join(top, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("python3", "-c", environmentProgram, "", "0", "0")
+	cmd.Env, cmd.Stderr = append(os.Environ(), "PYTHONPATH="+top), os.Stderr
+	printed, err := cmd.Output()
+	var found seen
+	if err == nil {
+		err = json.Unmarshal(printed, &found)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out environment
+	out.addPackages(found, "sdx")
+	if want := []string{"sdx.two-debian==1 (import sdx_two)", "sdxone==3.7"}; !slices.Equal(out.Packages, want) {
+		t.Errorf("%q, want %q", out.Packages, want)
+	}
+}
