@@ -45,8 +45,7 @@ func (r *report) binds(binds sandbox.BindReport) {
 		r.tell("a bound directory could not be shown as an overlay: it held no socket at the start, but one made in it later could be reached")
 	}
 	if len(binds.Bare) > 0 {
-		r.tell("shown as it is and not through an overlay, so that the host feels locks on it: " +
-			outputs.Escape([]byte(strings.Join(binds.Bare, ", "))))
+		r.tell(result.ShownBare + outputs.Escape([]byte(strings.Join(binds.Bare, ", "))))
 	}
 }
 

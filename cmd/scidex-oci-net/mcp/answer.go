@@ -65,7 +65,7 @@ func (t *tools) answer(ctx context.Context, r result.Result) (*mcp.CallToolResul
 
 // short is the answer without logs.
 func (t *tools) short(r result.Result) runOutput {
-	out := runOutput{ID: r.ID, State: string(r.State), Warnings: r.Warnings}
+	out := runOutput{ID: r.ID, State: string(r.State), Warnings: warnings(r)}
 	if r.State != outcome.Complete {
 		out.Reason, out.Message = string(r.Reason), said(r.Reason, r.Message)
 	}

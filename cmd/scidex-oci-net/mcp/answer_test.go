@@ -23,7 +23,7 @@ func TestShortAnswer(t *testing.T) {
 	}
 	r := result.Result{
 		ID: "b", Outcome: outcome.Outcome{State: outcome.Failed, Reason: "exit", Message: "the analysis exited with 1", ExitCode: 1},
-		Report:       result.Report{Hints: []result.Hint{{Code: "no_gpu", Message: "a run has no GPU"}}, Warnings: []string{"two\nlines"}},
+		Report:       result.Report{Hints: []result.Hint{{Code: "no_gpu", Message: "a run has no GPU"}}, Warnings: []string{"two\nlines", result.ShownBare + "/srv/patients"}},
 		OutputsTotal: 1000, RejectedTotal: 1,
 	}
 	for range mostNamed + 1 {
@@ -32,10 +32,14 @@ func TestShortAnswer(t *testing.T) {
 	r.Rejected = []result.Rejected{{Path: "link", Reason: "symlink"}}
 	out := tools.short(r)
 	out.Stdout, out.StdoutTotal, out.Stderr = "end", 5000, "why\n"
-	want := "failed: the analysis exited with 1\nrun: b\nhint: a run has no GPU\nwarning: two lines\noutputs: " +
+	want := "failed: the analysis exited with 1\nrun: b\nhint: a run has no GPU\nwarning: two lines\n" +
+		"warning: what the operator shares is shown as it is and not through an overlay, so that the host feels locks on it\noutputs: " +
 		strings.Repeat("x stdout: (5B), ", mostNamed-1) + "x stdout: (5B) and 980 more\nno outputs: link (symlink)\nstdout, the end of 4.883KiB:\nend\nstderr:\nwhy\n"
 	if got := out.text(); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	if whole := strings.Join(tools.verdict(r).Warnings, " "); strings.Contains(whole, "patients") || !strings.Contains(whole, "overlay") {
+		t.Errorf("%q", whole)
 	}
 	if out.OutputsTotal != 1000 || out.RejectedTotal != 0 || *out.ExitCode != 1 {
 		t.Errorf("%+v", out)

@@ -59,11 +59,22 @@ func outputURI(id string, o result.Output) string {
 func (t *tools) verdict(r result.Result) verdict {
 	v := verdict{
 		ID: r.ID, Attempt: r.Attempt, State: string(r.State), Reason: string(r.Reason), Message: said(r.Reason, r.Message), ExitCode: exitCode(r.State, r.ExitCode),
-		Hints: t.hints(r), Warnings: r.Warnings, Limits: r.Enforced, Usage: r.Usage, Outputs: []output{},
+		Hints: t.hints(r), Warnings: warnings(r), Limits: r.Enforced, Usage: r.Usage, Outputs: []output{},
 		OutputsTotal: r.OutputsTotal, Rejected: r.Rejected[:min(len(r.Rejected), mostListed)], RejectedTotal: r.RejectedTotal,
 	}
 	for _, o := range r.Outputs[:min(len(r.Outputs), mostListed)] {
 		v.Outputs = append(v.Outputs, newOutput(r.Key().String(), o))
 	}
 	return v
+}
+
+// warnings are those of a run without paths of the host.
+func warnings(r result.Result) (all []string) {
+	for _, w := range r.Warnings {
+		if strings.HasPrefix(w, result.ShownBare) {
+			w = "what the operator shares is " + strings.TrimSuffix(result.ShownBare, ": ")
+		}
+		all = append(all, w)
+	}
+	return all
 }
