@@ -460,6 +460,9 @@ func (a *agent) readsOutputs(ran toolAnswer) {
 		}
 		a.readsResource(ran, got)
 	}
+	if got, _ := a.tool("read_output", args{"run": ran.ID, "path": "table.csv", "offset": 2, "rows": 1}); got.Text != "0,\"x\n0\"\n" || got.NextOffset != 12 {
+		a.t.Errorf("from the middle of a row: %+v", got)
+	}
 	all, offset := "", int64(0)
 	for range 1000 {
 		part, _ := a.tool("read_output", args{"run": ran.ID, "path": "table.csv", "offset": offset, "length": 5000, "rows": 1000})
@@ -533,6 +536,10 @@ func TestMCPRefuses(t *testing.T) {
 		{code(args{"limits": args{"pids": 51}}), []string{"pids 51", "50"}},
 		{code(args{"limits": args{"work_size": "1GiB"}}), []string{"work_size 1GiB", "100MiB"}},
 		{code(args{"limits": args{"work_files": 1001}}), []string{"work_files 1001"}},
+		{code(args{"limits": args{"memory": 0}}), []string{"memory: ", "no size above zero"}},
+		{code(args{"limits": args{"cpus": 0}}), []string{"cpus 0: give a number above zero"}},
+		{code(args{"limits": args{"pids": "0"}}), []string{"pids 0: give a number above zero"}},
+		{code(args{"timeout": 0}), []string{"timeout: "}},
 		{code(args{"limits": args{"log_size": "2MiB"}}), []string{"log_size 2MiB", "1MiB"}},
 		{code(args{"timeout": "1h"}), []string{"timeout 1h is above", "operator, 5m;"}},
 		{code(args{"files": []args{{"name": "../x", "text": ""}}}), []string{`"../x"`, "relative path"}},
@@ -634,6 +641,9 @@ func TestMCPWait(t *testing.T) {
 		got, _ := a.tool("wait_run", args{"run": began.ID, "wait": 0.01})
 		return got.State == "running" && got.Stdout.Text == "ready\n"
 	})
+	if got, _ := a.tool("list_outputs", args{"run": began.ID}); got.State != "running" || len(got.Outputs) != 0 {
+		t.Errorf("outputs of one that runs: %+v", got)
+	}
 	waits, cancel := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {

@@ -23,6 +23,7 @@ type outputsInput struct {
 
 // outputsOutput are outputs and rejected entries.
 type outputsOutput struct {
+	State    string            `json:"state,omitempty" jsonschema:"of a run that has not ended: its outputs are listed when it has"`
 	Outputs  []output          `json:"outputs"`
 	Rejected []result.Rejected `json:"rejected" jsonschema:"what was left in /work and is no output"`
 	Next     int               `json:"next,omitempty" jsonschema:"the from of the next page; there is none after the last"`
@@ -47,6 +48,9 @@ func (t *tools) listOutputs(ctx context.Context, _ *mcp.CallToolRequest, in outp
 		return nil, out, err
 	}
 	out.Next = next
+	if !run.State.Final() {
+		out.State = string(run.State)
+	}
 	for _, e := range entries {
 		if e.Rejected != "" {
 			out.Rejected = append(out.Rejected, result.NewRejected(e))

@@ -31,7 +31,7 @@ const (
 type readInput struct {
 	Run    string `json:"run" jsonschema:"ID, ID@ATTEMPT or @last"`
 	Path   string `json:"path" jsonschema:"as list_outputs shows it"`
-	Offset int64  `json:"offset,omitempty" jsonschema:"of the first byte"`
+	Offset int64  `json:"offset,omitempty" jsonschema:"of the first byte; a table begins with the next row"`
 	Length int    `json:"length,omitempty" jsonschema:"bytes, at most 65536 (default)"`
 	Rows   int    `json:"rows,omitempty" jsonschema:"of a CSV or TSV table, 1 to 1000 (default 50)"`
 }
@@ -76,12 +76,32 @@ func (t *tools) readOutput(ctx context.Context, _ *mcp.CallToolRequest, in readI
 	if picture, err := t.figure(ctx, entry); picture != nil || err != nil {
 		return imageAnswer(out, picture, err)
 	}
-	piece, err := t.piece(ctx, entry, in.Offset, int64(in.Length))
+	before := int64(0) // bytes that are read to see where a row begins
+	if separators[out.MediaType] != 0 && in.Offset > 0 {
+		before = 1
+	}
+	piece, err := t.piece(ctx, entry, in.Offset-before, int64(in.Length)+before)
 	if err != nil {
 		return nil, out, fmt.Errorf("output %s: %w", shown(in.Path), err)
 	}
+	if before > 0 {
+		in.Offset, piece = nextRow(in.Offset, piece, out.Size)
+		out.Offset = in.Offset
+	}
 	out.fill(piece, in)
 	return nil, out, nil
+}
+
+// nextRow leaves out the rest of a row that began before the offset. piece has the byte before the offset too.
+func nextRow(offset int64, piece []byte, size int64) (int64, []byte) {
+	end := bytes.IndexByte(piece, '\n')
+	switch {
+	case end >= 0:
+		return offset + int64(end), piece[end+1:]
+	case offset-1+int64(len(piece)) >= size: // the rest of the last row
+		return max(offset, size), nil
+	}
+	return offset, piece[1:] // a part of one long row
 }
 
 // imageAnswer has a figure and what is known of it.

@@ -85,7 +85,7 @@ func (t *tools) refused(err error) error {
 		return errors.New(r.Explanation())
 	}
 	if errors.As(err, new(*engine.NotFoundError)) {
-		return &engine.NotFoundError{Err: errors.New(strings.ReplaceAll(err.Error(), `"scidex-oci ls"`, "list_runs"))}
+		return &engine.NotFoundError{Err: errors.New(inFields.Replace(strings.ReplaceAll(err.Error(), `"scidex-oci ls"`, "list_runs")))}
 	}
 	return err
 }
