@@ -55,15 +55,17 @@ type writerSurvey struct {
 	err    error
 }
 
-// process checks all threads: the first may have ended, and others may have their own descriptors.
+// process checks all threads: the first may have ended, and has no mappings then, and others may have their own descriptors.
 func (s *writerSurvey) process(dir string) {
 	threads, err := os.ReadDir(filepath.Join(dir, "task"))
 	s.note(dir, err)
-	for i, thread := range threads {
+	mapped := false
+	for _, thread := range threads {
 		task := filepath.Join(dir, "task", thread.Name())
 		s.awaitStop(task)
-		if s.descriptors(task); i == 0 {
+		if s.descriptors(task); !mapped && !exiting(task) {
 			s.mappings(task)
+			mapped = true
 		}
 	}
 }

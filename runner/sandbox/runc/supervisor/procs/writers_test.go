@@ -1,12 +1,16 @@
 package procs
 
 import (
+	"bufio"
+	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -64,10 +68,54 @@ func TestWriters(t *testing.T) {
 	}
 }
 
-// onlyThis is a directory like /proc that has this process alone.
-func onlyThis(t *testing.T) string {
+// leaderless maps a file in a thread that outlives the first one of its process.
+const leaderless = `
+import ctypes, mmap, sys, threading, time
+with open(sys.argv[1], "w+b") as f:
+    f.truncate(1)
+    m = mmap.mmap(f.fileno(), 1)
+def rest():
+    print("up", flush=True)
+    time.sleep(1000)
+threading.Thread(target=rest).start()
+ctypes.CDLL(None).syscall(int(sys.argv[2]), 0)
+`
+
+// TestWritersWithoutTheFirstThread: a process whose first thread has ended shows its mappings only by another one.
+func TestWritersWithoutTheFirstThread(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mapped")
+	cmd := exec.Command("python3", "-c", leaderless, path, strconv.Itoa(unix.SYS_EXIT))
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	for first := fmt.Sprintf("/proc/%d/task/%[1]d", cmd.Process.Pid); !exiting(first); {
+		time.Sleep(time.Millisecond)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	found, err := writers(only(t, cmd.Process.Pid), nil, math.MaxInt32, 0)
+	if err != nil || !slices.Contains(found, inodeOf(t, f)) {
+		t.Errorf("found %v, want %v: %v", found, inodeOf(t, f), err)
+	}
+}
+
+// onlyThis is a directory like /proc that has only this process.
+func onlyThis(t *testing.T) string { return only(t, os.Getpid()) }
+
+func only(t *testing.T, process int) string {
 	t.Helper()
-	dir, pid := t.TempDir(), strconv.Itoa(os.Getpid())
+	dir, pid := t.TempDir(), strconv.Itoa(process)
 	if err := os.Symlink("/proc/"+pid, filepath.Join(dir, pid)); err != nil {
 		t.Fatal(err)
 	}
