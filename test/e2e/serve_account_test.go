@@ -82,7 +82,7 @@ func TestServeAccountRefused(t *testing.T) {
 	}
 	file := h.write("runtime/scidex-oci-engines."+host, "", 0o644)
 	h.setenv("XDG_RUNTIME_DIR", runtime)
-	h.mustRefuse([]string{"serve", "--stdio"}, file, "0600", "--jobs")
+	h.mustRefuse([]string{"serve", "--stdio"}, file, "others may use it (mode 0644)", "remove it", "--jobs")
 	s := h.serve("--jobs=1")
 	s.result(s.call("run", map[string]any{"command": []string{"true"}})).expect(t, "complete", "exit", 0)
 	s.close(0)
