@@ -186,7 +186,7 @@ func (e ending) refused() outcome.Outcome {
 	case errors.Is(errno, unix.ENOENT) || errors.Is(errno, unix.ENOTDIR):
 		return failed(outcome.ReasonNotFound, outcome.ExitNotFound, "", fmt.Sprintf("command %q is not in the container (or its interpreter is not)", e.Command[0]))
 	default:
-		return failed(outcome.ReasonNotInvocable, outcome.ExitNotInvocable, "", fmt.Sprintf("command %q cannot be executed: %v", e.Command, error(errno)))
+		return failed(outcome.ReasonNotInvocable, outcome.ExitNotInvocable, "", fmt.Sprintf("command %q cannot be executed: %v", e.Command[0], error(errno)))
 	}
 }
 

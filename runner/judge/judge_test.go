@@ -187,3 +187,16 @@ func TestSentenceIsOneLine(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestMessageNamesTheProgram: the arguments of a command that was not executed are in no message.
+func TestMessageNamesTheProgram(t *testing.T) {
+	for errno, want := range map[syscall.Errno]string{
+		unix.EACCES: `command "./tool" cannot be executed: permission denied`,
+		unix.ENOENT: `command "./tool" is not in the container (or its interpreter is not)`,
+	} {
+		v := decide(ending{Exit: sandbox.Exit{Errno: errno}, Command: []string{"./tool", "--password", "x"}}, nil)
+		if v.Message != want {
+			t.Errorf("%s, want %s", v.Message, want)
+		}
+	}
+}
