@@ -341,3 +341,40 @@ func TestShowBeforeTheRow(t *testing.T) {
 	close(s.end("a"))
 	wait(j)
 }
+
+// named is a catalog that finds a run by any name.
+type named struct {
+	catalog.Catalog
+	run catalog.Run
+}
+
+func (n named) Find(context.Context, string) (catalog.Run, error) { return n.run, nil }
+
+// TestFindQueued: a run that waits, or was refused, is not confused with its earlier attempt or with one whose id begins as its own.
+func TestFindQueued(t *testing.T) {
+	for id, foundRunning := range map[string]bool{"b": true, "b-10": false} {
+		s := newStage(t, admission.Options{Runs: 1})
+		s.host.Catalog = named{run: catalog.Run{Key: catalog.Key{ID: id, Attempt: 1}}}
+		c := s.NewCaller()
+		first := s.submit(c, "a", false)
+		s.expectStarted("a")
+		second := s.submit(c, "b", false)
+		if run, err := s.Find(t.Context(), "b"); !errors.As(err, new(*NotFoundError)) {
+			t.Errorf("b waits: %v, %v", run.Key, err)
+		}
+		close(s.end("a"))
+		wait(first)
+		s.expectStarted("b")
+		if run, err := s.Find(t.Context(), "b"); (err == nil) != foundRunning {
+			t.Errorf("b runs: %v, %v", run.Key, err)
+		}
+		third := s.submit(c, "c", false)
+		third.Cancel()
+		wait(third)
+		if run, err := s.Find(t.Context(), "c"); !errors.As(err, new(*NotFoundError)) {
+			t.Errorf("c was canceled: %v, %v", run.Key, err)
+		}
+		close(s.end("b"))
+		wait(second)
+	}
+}

@@ -37,27 +37,20 @@ func ended(o dispatch.LineResult) (result.Result, error) {
 	return result.Result{}, &RefusedError{o}
 }
 
-// Find finds a run as a person names it: ID, ID@ATTEMPT or @last. If there is none the error is a *NotFoundError.
+// Find finds a run as a person names it: ID, ID@ATTEMPT or @last. If there is none the error is a *NotFoundError. A run that was asked of
+// this engine and is not in the catalog is not confused with an earlier attempt, or with a run whose id begins so.
 func (e *Engine) Find(ctx context.Context, name string) (catalog.Run, error) {
+	j, own := e.Job(name) // its row may be written between the two looks
+	queued := own && j.Queued()
 	run, err := watch.Find(ctx, e.host, name)
-	if err != nil {
-		return run, e.withoutRow(name, missing(err))
+	another := err == nil && run.ID != name || errors.As(missing(err), new(*NotFoundError)) // a longer id, or none
+	switch refused, ok := e.Refused(name); {
+	case queued, own && another:
+		return catalog.Run{}, &NotFoundError{fmt.Errorf("run %q is queued; it has logs and outputs when its turn has come", name)}
+	case ok && another:
+		return catalog.Run{}, &NotFoundError{fmt.Errorf("run %q did not start, and has no logs and outputs: %s", name, refused.Result.Message)}
 	}
-	return run, nil
-}
-
-// withoutRow says why a run that was asked of this engine is not in the catalog, if that is why it was not found.
-func (e *Engine) withoutRow(id string, why error) error {
-	if !errors.As(why, new(*NotFoundError)) {
-		return why
-	}
-	if _, own := e.Job(id); own {
-		return &NotFoundError{fmt.Errorf("run %q is queued; it has logs and outputs when its turn has come", id)}
-	}
-	if o, ok := e.Refused(id); ok {
-		return &NotFoundError{fmt.Errorf("run %q did not start, and has no logs and outputs: %s", id, o.Result.Message)}
-	}
-	return why
+	return run, missing(err)
 }
 
 // missing says that there is no such run, if that is why a name was refused.
