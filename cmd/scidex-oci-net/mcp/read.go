@@ -77,31 +77,39 @@ func (t *tools) readOutput(ctx context.Context, _ *mcp.CallToolRequest, in readI
 		return imageAnswer(out, picture, err)
 	}
 	before := int64(0) // bytes that are read to see where a row begins
-	if separators[out.MediaType] != 0 && in.Offset > 0 {
-		before = 1
+	if separators[out.MediaType] != 0 {
+		before = min(in.Offset, int64(in.Length))
 	}
 	piece, err := t.piece(ctx, entry, in.Offset-before, int64(in.Length)+before)
 	if err != nil {
 		return nil, out, fmt.Errorf("output %s: %w", shown(in.Path), err)
 	}
 	if before > 0 {
-		in.Offset, piece = nextRow(in.Offset, piece, out.Size)
+		in.Offset, piece = nextRow(in.Offset, in.Length, before, piece, out.Size)
 		out.Offset = in.Offset
 	}
 	out.fill(piece, in)
 	return nil, out, nil
 }
 
-// nextRow leaves out the rest of a row that began before the offset. piece has the byte before the offset too.
-func nextRow(offset int64, piece []byte, size int64) (int64, []byte) {
-	end := bytes.IndexByte(piece, '\n')
-	switch {
-	case end >= 0:
-		return offset + int64(end), piece[end+1:]
-	case offset-1+int64(len(piece)) >= size: // the rest of the last row
+// nextRow leaves out the rest of a row that began before the offset. piece has some bytes before the offset too: those of a whole call, if
+// there are so many. If they have no end of a row, the call before was answered with a part of this row, and it goes on.
+func nextRow(offset int64, length int, before int64, piece []byte, size int64) (int64, []byte) {
+	if int64(len(piece)) < before { // the offset is behind the end
 		return max(offset, size), nil
 	}
-	return offset, piece[1:] // a part of one long row
+	head, rest := piece[:before], piece[before:]
+	if head[before-1] == '\n' || before == int64(length) && !bytes.Contains(head, []byte("\n")) {
+		return offset, rest
+	}
+	end := bytes.IndexByte(rest, '\n')
+	switch {
+	case end >= 0:
+		return offset + int64(end) + 1, rest[end+1:]
+	case offset+int64(len(rest)) >= size: // the rest of the last row
+		return max(offset, size), nil
+	}
+	return offset, rest // a part of one long row
 }
 
 // imageAnswer has a figure and what is known of it.
