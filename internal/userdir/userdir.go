@@ -272,17 +272,21 @@ func (d *Dir) LstatBelow(path string) (st unix.Stat_t, err error) {
 	return st, nil
 }
 
-// Writable returns an error if nothing can be made in the directory with the rights that its user has there. It makes a file, because
-// the modes of /proc and its like promise root what their file systems then refuse. A full file system is none: it may have space later.
+// Writable returns an error if nothing can be made in the directory with the rights that its user has there. It makes nothing that has a
+// name. What passes, such as a full file system, is no error: there may be space later.
 func (d *Dir) Writable() error {
-	f, err := d.Scratch()
+	f, err := d.openBelow(".", unix.O_RDWR|unix.O_TMPFILE, 0o600) // access(2) would promise root what /proc and its like refuse
 	switch {
 	case err == nil:
 		return f.Close()
-	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
-		return nil
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM), errors.Is(err, unix.EROFS):
+		return d.fail("access", ".", err)
 	}
-	return d.fail("access", ".", err)
+	var system unix.Statfs_t // not every file system makes files without a name
+	if err := unix.Fstatfs(int(d.fd.Fd()), &system); err == nil && (system.Type == unix.PROC_SUPER_MAGIC || system.Type == unix.SYSFS_MAGIC) {
+		return d.fail("access", ".", unix.EPERM)
+	}
+	return d.fail("access", ".", d.at(".", func(dir int) error { return unix.Faccessat(dir, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) }))
 }
 
 // Names lists the entries; most bounds their number, 0 is no bound.

@@ -171,7 +171,7 @@ func checkTmp(tmp string) error {
 	case err != nil:
 		return fmt.Errorf("--tmp %q: %w; give another directory", tmp, inode.Plain(err))
 	}
-	if err := writable(tmp); err != nil {
+	if err := writable(tmp); errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) { // another error may pass: what makes the directory says it
 		return fmt.Errorf("--tmp %q cannot be written: %w; give another directory", tmp, userdir.Plain(err))
 	}
 	return nil
