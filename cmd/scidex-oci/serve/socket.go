@@ -112,13 +112,18 @@ func listenAt(path string) (l listener, err error) {
 	return listener{made, remove}, nil
 }
 
-// elsewhere is the error of making the socket, without its path and with the way out.
+// elsewhere is the error of making the socket, without its path; with the way out, if the directory is why.
 func elsewhere(err error) error {
 	var failed *os.SyscallError // of bind(2)
 	if errors.As(err, &failed) {
 		err = failed.Err
 	}
-	return fmt.Errorf("%w; give a path in a directory that exists and that you can write to", userdir.Plain(err))
+	for _, cause := range []error{fs.ErrNotExist, fs.ErrPermission, unix.ENOTDIR, unix.EROFS} {
+		if errors.Is(err, cause) {
+			return fmt.Errorf("%w; give a path in a directory that exists and that you can write to", userdir.Plain(err))
+		}
+	}
+	return userdir.Plain(err)
 }
 
 // bind makes a socket at a path, which others see as its address. With the rights of the directory's user a path that was exchanged leads
