@@ -57,7 +57,7 @@ func TestCompareWithItself(t *testing.T) {
 	}
 }
 
-// TestCompareHostile: it is protected like the page of one run, and missing contents are named.
+// TestCompareHostile: the page that compares two runs is protected like the page of one run, and says which contents are missing.
 func TestCompareHostile(t *testing.T) {
 	s := newShelf(t)
 	run := hostileRun(t, s)

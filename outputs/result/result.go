@@ -92,7 +92,7 @@ type Report struct {
 // Measured reports whether Usage says something: the analysis has started, and its end was seen.
 func (r Result) Measured() bool { return r.StartedAt != nil && len(r.Enforced) > 0 }
 
-// ShownBare begins the warning of directories of the host that an analysis saw as they are. They follow.
+// ShownBare begins the warning that an analysis saw directories of the host without an overlay. Their paths follow it.
 const ShownBare = "shown as it is and not through an overlay, so that the host feels locks on it: "
 
 // NotExported begins the warning of a run whose requested export is not whole.

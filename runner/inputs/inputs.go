@@ -27,7 +27,7 @@ type Input struct {
 
 func (in Input) String() string { return fmt.Sprintf("%s %q", in.Flag, in.Bind.Source) }
 
-// Set has all that a run binds of the host, opened, and what follows from that.
+// Set has the opened files and directories of the host that a run binds, and what is derived from them.
 type Set struct {
 	Inputs           []Input
 	HasData, HasDocs bool
@@ -153,7 +153,7 @@ func (s *Set) Binds() (binds []sandbox.Bind) {
 	return binds
 }
 
-// CheckDirectory refuses what is no directory, or must not or cannot be bound.
+// CheckDirectory refuses an input that is not a directory, that must not be bound, or that cannot be bound.
 func (o Opener) CheckDirectory(in *Input) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(in.File.Fd()), &st); err != nil {

@@ -115,7 +115,7 @@ func (l *Limits) Check() (warnings []string) {
 	return warnings
 }
 
-// Evidence is what the kernel counted of reached limits. What others may have caused is a warning and no evidence.
+// Evidence is what the kernel counted when the run reached its limits. If other processes may have caused a count, it is returned as a warning, not as evidence.
 func (l *Limits) Evidence() (evidence result.Evidence, warnings []string, err error) {
 	switch {
 	case l.outer != nil:

@@ -14,7 +14,7 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/signing"
 )
 
-// Unharvested is a bound of directories in number and in bytes; 0 is none.
+// Unharvested bounds a number of directories and their bytes. If a field is 0, it is no bound.
 type Unharvested struct {
 	Dirs  int
 	Bytes int64

@@ -72,7 +72,7 @@ func (p *Plan) Close() error {
 	return err
 }
 
-// Links lead relative paths in the working directory to the inputs.
+// Links are the links in the working directory by which relative paths such as data/x reach the inputs.
 func (p *Plan) Links() map[string]string {
 	return phase.Links(p.Inputs.HasData, p.Inputs.HasDocs)
 }

@@ -38,7 +38,7 @@ type Location struct {
 	Logs []string `json:"logs,omitempty"`
 }
 
-// Age is how long ago a run began: by the clock of this boot, which nobody can set, if it is of this boot, else by the date.
+// Age is how long ago a run began. If the run began in this boot, the time since the boot decides, which nobody can set; otherwise the date.
 func Age(run catalog.Run) time.Duration {
 	if l := LocationOf(run); l.Launcher != nil && l.Began > 0 && l.Launcher.BootID == BootID() {
 		return max(0, clock.Boot()-l.Began)

@@ -89,5 +89,5 @@ func (r *rows) Next() (more bool) {
 // Values are the columns of the row.
 func (r *rows) Values() ([]any, error) { return r.values, nil }
 
-// Err is why there is no next row, if not their end.
+// Err is the error that ended the listing of rows; nil if it ended after the last row.
 func (r *rows) Err() error { return r.err }

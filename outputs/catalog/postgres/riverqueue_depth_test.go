@@ -55,7 +55,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestQueueUnplaced: a job that a worker can never run is counted separately, until a worker that can run it had no room.
+// TestQueueUnplaced: a job that was given back by a worker that can never run it is counted separately, until one that can run it gives it back.
 func TestQueueUnplaced(t *testing.T) {
 	q := newQueued(t)
 	var unfit atomic.Bool
@@ -149,7 +149,7 @@ func TestDepthOfManyClasses(t *testing.T) {
 	}
 }
 
-// TestDepthOldest: the age is that of a job that could run, and a return does not make it younger, but a try does.
+// TestDepthOldest: the age is that of the oldest job that could run. Giving the job back does not make it younger; a failed try does.
 func TestDepthOldest(t *testing.T) {
 	q := newQueued(t)
 	since := func(what string, want time.Duration) {

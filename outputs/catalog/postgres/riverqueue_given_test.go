@@ -13,8 +13,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/outputs/outcome"
 )
 
-// A run that was ended by its worker's drain runs again, also if its end was committed without the job: by recovery,
-// after the worker's network was away or it was killed. One that a person has stopped does not.
+// A run that was ended by its worker's drain runs again, even if its end was committed without the job: by recovery,
+// after the worker's network was away or it was killed. A run that a person has stopped does not run again.
 func TestReturnedByRecovery(t *testing.T) {
 	for _, tt := range []struct {
 		by    string

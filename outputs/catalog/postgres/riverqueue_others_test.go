@@ -79,7 +79,7 @@ func TestQueueSecondWorker(t *testing.T) {
 	}
 }
 
-// While a job of an analysis is open, the analysis gets no second one; once that is canceled it does.
+// While a job of an analysis is open, the analysis gets no second job; once the first is canceled, it does.
 func TestQueueOneJob(t *testing.T) {
 	q := newQueued(t)
 	s := q.submit("a")

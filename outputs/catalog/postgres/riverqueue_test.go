@@ -47,7 +47,7 @@ func newQueued(t *testing.T) *queued {
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-// TestQueueMigrates: the role of runs makes no tables, and its error names the role that does; that of administrators
+// TestQueueMigrates: the role of runs cannot make tables, and its error names the role that can. The role of administrators
 // makes them, once.
 func TestQueueMigrates(t *testing.T) {
 	migrateQueue(t, postgres.Fresh(t))
@@ -208,8 +208,8 @@ func TestQueueRetriesAfterError(t *testing.T) {
 	}
 }
 
-// A job that was written by SQL, with no more than the analysis' id and request, is one like any other: its limits are
-// in the request, and its retries are counted from the attempt that was queued with it.
+// A job that was written by SQL, with only the analysis' id and request, works like any other job. Its limits are in the
+// request, and its retries are counted from the attempt that was queued with the job.
 func TestQueueBySQL(t *testing.T) {
 	q := newQueued(t)
 	request := `{"command": ["true"], "memory": "64MiB", "timeout": "1m"}`
@@ -371,7 +371,7 @@ func TestQueueReturnedByDrain(t *testing.T) {
 	}
 }
 
-// A job that is canceled at the moment in which it would be queued again is not, and no row waits for it forever.
+// A job that is canceled at the moment at which it would be queued again is not queued again, and no row waits for it forever.
 func TestQueueCanceledBetween(t *testing.T) {
 	for _, before := range []bool{false, true} {
 		t.Run(fmt.Sprintf("before the commit %v", before), func(t *testing.T) {
@@ -406,7 +406,7 @@ func TestQueueCanceledBetween(t *testing.T) {
 	}
 }
 
-// A transaction that waits for the last row of an analysis gets the one that was written while it waited.
+// A transaction that waits for the last row of an analysis gets the row that was written while it waited.
 func TestQueueLast(t *testing.T) {
 	q := newQueued(t)
 	q.submit("a")
@@ -826,8 +826,8 @@ func TestQueueGarbage(t *testing.T) {
 	}
 }
 
-// The jobs of a dead worker go to another at once, also those that it had not started; a job that was canceled in
-// between ends, and is not.
+// The jobs of a dead worker go to another worker at once, even those that it had not started. A job that was canceled in
+// between ends, and goes to nobody.
 func TestQueueRescued(t *testing.T) {
 	q := newQueued(t)
 	ids := []string{"started", "taken", "canceled"}

@@ -1,5 +1,5 @@
-// Package cgrouptest lays out /proc and the files of a control group file system in a temporary directory: enough of the
-// kernel for what is decided by reading and writing plain files.
+// Package cgrouptest lays out /proc and the files of a control group file system in a temporary directory. That is enough
+// to test code that only reads and writes such files.
 package cgrouptest
 
 import (
@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// Host is such a directory.
+// Host is a temporary directory with /proc and control groups.
 type Host struct {
 	Dir    string
 	t      *testing.T
 	mounts []string // lines of mountinfo
 }
 
-// NewHost makes an empty one.
+// NewHost makes a Host without files.
 func NewHost(t *testing.T) *Host { return &Host{Dir: t.TempDir(), t: t} }
 
 // Write writes a file and returns its path.
@@ -33,7 +33,7 @@ func (h *Host) Write(path, text string) string {
 	return full
 }
 
-// Files writes files of one group; each group has cgroup.procs.
+// Files writes files of the group dir by name, and an empty cgroup.procs if the group has none.
 func (h *Host) Files(dir string, text map[string]string) {
 	h.t.Helper()
 	for name, value := range text {

@@ -11,8 +11,8 @@ import (
 	"github.com/scidex-ai/scidex-oci/runner/cgroup/cgroupfs"
 )
 
-// Groups is the control groups of a process that others made: a batch system, a container engine, systemd. Groups above
-// the visible root, as in a cgroup namespace, are unknown, except that version 1 reports their memory limit.
+// Groups are the control groups around a process that a batch system, a container engine or systemd has made. A cgroup
+// namespace hides the groups above its root; of these only the memory limit is known, and only in version 1.
 type Groups struct {
 	memory, pids, cpu, cpuset chain
 	proc                      string

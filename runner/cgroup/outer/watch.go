@@ -14,11 +14,11 @@ type counters struct {
 	reached, denied, throttled []int64
 }
 
-// NoLauncher is the launcher if its run cannot be told from others by process: then all is shared.
+// NoLauncher is for Watch if the run's processes cannot be told from those of other runs. Then all evidence is shared.
 const NoLauncher = 0
 
-// Watch reads the counters just before the run starts. The launcher is the process whose only descendants are the run's;
-// for one with several runs at once, it is NoLauncher.
+// Watch reads the counters just before the run starts. launcher is a process all of whose descendants
+// belong to the run. If the process has several runs at once, pass NoLauncher instead.
 func (o *Groups) Watch(launcher int) {
 	o.family = family{o.proc, launcher}
 	o.before, o.alone = o.count(), o.census()

@@ -1,8 +1,8 @@
-// Package canary is the analysis of a selftest. It makes attempts that its orders name and writes their outcomes; the
-// launcher makes some of the same attempts outside, as a control.
+// Package canary is the program that a selftest runs as its analysis. It makes the attempts that its orders name, and
+// writes their outcomes. The launcher makes some of the same attempts outside of the sandbox, as a control.
 //
-// No attempt does harm if it succeeds: files are opened for writing and not written, truncated only if an rlimit
-// forbids it, and removed by a call that cannot remove them.
+// No attempt does harm if it succeeds: it opens files for writing but writes nothing, truncates a file only if an rlimit
+// forbids that, and tries to remove a file only by a call that cannot remove it.
 package canary
 
 import (
