@@ -21,8 +21,16 @@ func TestNextRow(t *testing.T) {
 		begins         int64
 		want           string
 	}{
-		{4, 6, 4, "12,34\n"}, {3, 7, 4, "12,34\n"}, {5, 9, 10, "56,7"}, {1, 3, 4, ""}, {5, 3, 5, "2,3"}, {10, 9, 10, "56,78"}, {12, 9, 15, ""},
-		{16, 9, 16, ""}, {20, 9, 20, ""}, {30, 9, 30, ""},
+		{4, 6, 4, "12,34\n"},
+		{3, 7, 4, "12,34\n"},
+		{5, 9, 10, "56,7"},
+		{1, 3, 4, ""},
+		{5, 3, 5, "2,3"},
+		{10, 9, 10, "56,78"},
+		{12, 9, 15, ""},
+		{16, 9, 16, ""},
+		{20, 9, 20, ""},
+		{30, 9, 30, ""},
 	} {
 		if begins, got := part(text, test.offset, test.length); begins != test.begins || got != test.want {
 			t.Errorf("%d, %d: %d, %q, want %d, %q", test.offset, test.length, begins, got, test.begins, test.want)
