@@ -66,7 +66,7 @@ func (t *Target) check(dir *userdir.Dir) error {
 	return err
 }
 
-// Writable returns an error if the directory cannot be written, or cannot be made where it is missing. A message has its path before it.
+// Writable returns an error if the directory cannot be written or, if it is missing, cannot be made. The caller puts the path before the error.
 func (t *Target) Writable() error {
 	err := userdir.Plain(t.near.Writable())
 	switch {

@@ -1,6 +1,5 @@
-// Package owned checks that a file or directory belongs to the calling user, and that others can do no more with it than they
-// may. An error continues the name of the file, which the caller knows, as it
-// knows what the user can do.
+// Package owned checks that a file or directory belongs to the calling user, and that others have no rights to it that they must not have. Its
+// errors name neither the file nor what to do: the caller adds both.
 package owned
 
 import (

@@ -38,7 +38,7 @@ type Location struct {
 	Logs []string `json:"logs,omitempty"`
 }
 
-// Age is how long ago a run began. If the run began in this boot, the time since the boot decides, which nobody can set; otherwise the date.
+// Age is how long ago a run began. If the host was not booted since, the boot clock says it, which nobody can set; else the date does.
 func Age(run catalog.Run) time.Duration {
 	if l := LocationOf(run); l.Launcher != nil && l.Began > 0 && l.Launcher.BootID == BootID() {
 		return max(0, clock.Boot()-l.Began)

@@ -37,8 +37,8 @@ func ended(o dispatch.LineResult) (result.Result, error) {
 	return result.Result{}, &RefusedError{o}
 }
 
-// Find finds a run as a person names it: ID, ID@ATTEMPT or @last. If there is none the error is a *NotFoundError. A run that was asked of
-// this engine and is not in the catalog is not confused with an earlier attempt, or with a run whose id begins so.
+// Find finds a run as a person names it: ID, ID@ATTEMPT or @last. If there is none the error is a *NotFoundError. A request that
+// waits in this engine, or was refused, is never answered with an earlier attempt, or with a run whose id begins with its id.
 func (e *Engine) Find(ctx context.Context, name string) (catalog.Run, error) {
 	j, own := e.Job(name) // its row may be written between the two looks
 	queued := own && j.Queued()
